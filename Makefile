@@ -1,0 +1,56 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench check format lint types clean
+
+help:                      ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/core         ## install, then explain five rejected loans and check the promise
+	@$(BIN)/betarce demo
+
+test: $(VENV)/test         ## install what the tests need, then run them
+	@$(BIN)/python -m pytest
+
+bench: $(VENV)/test        ## measure the speed-ups as ratios in one run
+	@$(BIN)/python bench/run.py
+
+check: format lint types test   ## all that CI runs
+
+format: $(VENV)/dev        ## is the code formatted?
+	@$(BIN)/ruff format --check .
+
+lint: $(VENV)/dev          ## ruff
+	@$(BIN)/ruff check .
+
+types: $(VENV)/dev         ## mypy --strict on src
+	@$(BIN)/mypy
+
+clean:                     ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "betarce needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Creating $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/core: $(VENV)/python pyproject.toml constraints.txt
+	@echo "Installing betarce ..."
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/python pyproject.toml constraints.txt
+	@echo "Installing betarce with all that the tests need (torch, LightGBM, ...): some minutes ..."
+	@$(INSTALL) --editable '.[test]'
+	@touch $@ $(VENV)/core
+
+$(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
+	@echo "Installing betarce with all development tools: some minutes ..."
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/test $(VENV)/core

@@ -1,0 +1,3 @@
+"""Counterfactual explanations that survive retraining."""
+
+__version__ = "0.1.0"

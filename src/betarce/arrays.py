@@ -1,0 +1,11 @@
+"""Names for the arrays that travel between modules."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+BoolArray = NDArray[np.bool_]
+AnyArray = NDArray[Any]

@@ -1,0 +1,30 @@
+"""What a kernel is: the members of one family, evaluated by one stacked computation."""
+
+from typing import Protocol
+
+from betarce.arrays import FloatArray
+
+
+class Kernel(Protocol):
+    """Scores of many members of one family at many points.
+
+    A kernel only computes numbers. Labels, margins, votes, chunking and close calls are dealt with in
+    `betarce.ensemble.stacked`, once for all families.
+    """
+
+    def __len__(self) -> int:
+        """Give the number of members."""
+
+    def scores(self, X: FloatArray, members: slice) -> FloatArray:
+        """Score points of shape (n, d), all finite float64, with a slice of the members.
+
+        Two classes: shape (n, m), log-odds-like, positive where the member says `classes[1]`.
+        More classes: shape (n, m, classes), on a log scale where there is one; the largest wins.
+        """
+
+    def doubt(self, X: FloatArray) -> FloatArray | float:
+        """Bound how far a score may lie from the member's own because of rounding.
+
+        A float, or an array that broadcasts against (n, m). Where a label hangs on less than this, the member
+        itself is asked, so that kernel and member agree to the label.
+        """

@@ -1,0 +1,98 @@
+"""Every error and warning that betarce raises on purpose.
+
+::
+
+    BetarceError
+    ├── InvalidInput (also a ValueError)      what was passed in cannot be used; nothing was done
+    │   └── UnreachableGuarantee              too few models for this delta and confidence
+    ├── UnusableModel (also a TypeError)      the model, or one of its retrained members, cannot play its role
+    ├── MemberFailed                          some members could not be trained; the others are in `.members`
+    ├── DataUnavailable                       a data set is neither here nor can it be fetched
+    ├── CorruptFile                           a file is not what it claims to be; it was not used
+    └── MissingExtra (also an ImportError)    an optional library is needed; the message says how to install it
+
+    BetarceWarning (a UserWarning)
+    ├── DegenerateSpace                       all members are the same model: a certificate would say nothing
+    └── ConstantMembers                       some members answer one class everywhere
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+
+class BetarceError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidInput(BetarceError, ValueError):
+    """What was passed in cannot be used."""
+
+
+class UnreachableGuarantee(InvalidInput):
+    """No vote of so few models could ever give this guarantee."""
+
+
+class UnusableModel(BetarceError, TypeError):
+    """A model lacks something it needs for its role."""
+
+
+class MemberFailed(BetarceError):
+    """Some members could not be trained.
+
+    Attributes
+    ----------
+    members : list
+        The models that did train, so that the work is not lost.
+    seeds : list of int
+        The seeds of those that did not.
+    """
+
+    def __init__(self, message: str, *, members: Sequence[object], seeds: Sequence[int]) -> None:
+        super().__init__(message)
+        self.members = list(members)
+        self.seeds = list(seeds)
+
+
+class DataUnavailable(BetarceError):
+    """A data set is neither on this machine nor can it be fetched."""
+
+
+class CorruptFile(BetarceError):
+    """A file is not what it claims to be."""
+
+
+class MissingExtra(BetarceError, ImportError):
+    """An optional library is needed."""
+
+
+class BetarceWarning(UserWarning):
+    """Base of all warnings of this package."""
+
+
+class DegenerateSpace(BetarceWarning):
+    """All members of a space are the same model."""
+
+
+class ConstantMembers(BetarceWarning):
+    """Some members answer one class everywhere."""
+
+
+def require(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import an optional library, or say how to install it.
+
+    Examples
+    --------
+    >>> require("json", extra="none", purpose="reading JSON").__name__
+    'json'
+    >>> require("no_such_library", extra="torch", purpose="The paper's network")
+    Traceback (most recent call last):
+    betarce.errors.MissingExtra: The paper's network needs `no_such_library`. Install it with:
+    pip install "betarce[torch]"
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f'{purpose} needs `{module}`. Install it with: pip install "betarce[{extra}]"'
+        ) from error
