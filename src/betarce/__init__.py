@@ -1,3 +1,70 @@
-"""Counterfactual explanations that survive retraining."""
+"""Counterfactual explanations that survive retraining, with a certificate that says how surely.
+
+Names are imported when they are first used, so that ``import betarce`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "betarce.data": ["Dataset", "load", "load_loan"],
+    "betarce.ensemble": ["Ensemble"],
+    "betarce.errors": [
+        "BetarceError",
+        "BetarceWarning",
+        "ConstantMembers",
+        "CorruptFile",
+        "DataUnavailable",
+        "DegenerateSpace",
+        "InvalidInput",
+        "MemberFailed",
+        "MemberWarning",
+        "MissingExtra",
+        "UnreachableGuarantee",
+        "UnusableModel",
+    ],
+    "betarce.evaluate.metrics": [
+        "distance_to_base",
+        "empirical_robustness",
+        "plausibility",
+        "proximity",
+        "sparsity",
+        "validity",
+    ],
+    "betarce.explainers": ["GrowingSpheres"],
+    "betarce.features": ["FeatureSpace", "at_most", "between", "decrease_only", "immutable", "increase_only"],
+    "betarce.models.families": ["paper_model", "paper_ranges"],
+    "betarce.models.network": ["Network"],
+    "betarce.models.validation": ["ValidationSplit"],
+    "betarce.posterior": [
+        "EXACT",
+        "JEFFREYS",
+        "UNIFORM",
+        "Certificate",
+        "Guarantee",
+        "Prior",
+        "interval",
+        "lower_bound",
+        "max_delta",
+    ],
+    "betarce.robustify": ["BetaRCE", "Result", "RobustCounterfactual", "Verdict", "Verdicts"],
+    "betarce.search": ["GrowingSpheresSearch"],
+    "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'betarce' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME_OF])

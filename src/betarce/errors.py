@@ -13,7 +13,8 @@
 
     BetarceWarning (a UserWarning)
     ├── DegenerateSpace                       all members are the same model: a certificate would say nothing
-    └── ConstantMembers                       some members answer one class everywhere
+    ├── ConstantMembers                       some members answer one class everywhere
+    └── MemberWarning                         some members were trained with warnings
 """
 
 from collections.abc import Sequence
@@ -78,6 +79,10 @@ class ConstantMembers(BetarceWarning):
     """Some members answer one class everywhere."""
 
 
+class MemberWarning(BetarceWarning):
+    """Some members were trained with warnings."""
+
+
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import an optional library, or say how to install it.
 
@@ -93,6 +98,4 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtra(
-            f'{purpose} needs `{module}`. Install it with: pip install "betarce[{extra}]"'
-        ) from error
+        raise MissingExtra(f'{purpose} needs `{module}`. Install it with: pip install "betarce[{extra}]"') from error

@@ -74,6 +74,4 @@ def check_seed(random_state: object) -> int:
             return int(random_state.randint(2**_BITS))
         case Integral() if not isinstance(random_state, bool) and int(random_state) >= 0:
             return int(random_state)
-    raise InvalidInput(
-        f"`random_state` must be None, an int >= 0, or a numpy generator; got {random_state!r}."
-    )
+    raise InvalidInput(f"`random_state` must be None, an int >= 0, or a numpy generator; got {random_state!r}.")

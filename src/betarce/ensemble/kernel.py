@@ -9,8 +9,12 @@ class Kernel(Protocol):
     """Scores of many members of one family at many points.
 
     A kernel only computes numbers. Labels, margins, votes, chunking and close calls are dealt with in
-    `betarce.ensemble.stacked`, once for all families.
+    `betarce.ensemble`, once for all families.
     """
+
+    @property
+    def width(self) -> int:
+        """How many floats it holds at once for each point and member: the caller cuts its batches by it."""
 
     def __len__(self) -> int:
         """Give the number of members."""
@@ -22,9 +26,9 @@ class Kernel(Protocol):
         More classes: shape (n, m, classes), on a log scale where there is one; the largest wins.
         """
 
-    def doubt(self, X: FloatArray) -> FloatArray | float:
+    def doubt(self, X: FloatArray, members: slice) -> FloatArray | float:
         """Bound how far a score may lie from the member's own because of rounding.
 
-        A float, or an array that broadcasts against (n, m). Where a label hangs on less than this, the member
+        A float, or an array that broadcasts to (n, m). Where a label hangs on less than this, the member
         itself is asked, so that kernel and member agree to the label.
         """

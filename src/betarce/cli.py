@@ -1,0 +1,164 @@
+"""The command line: parses, calls, prints."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+    from betarce.robustify import RobustCounterfactual
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+)
+
+Delta = Annotated[float, typer.Option(help="Share of all retrained models that must keep the class.")]
+Confidence = Annotated[float, typer.Option(help="How sure that is, one-sided.")]
+Prior = Annotated[str, typer.Option(help="jeffreys, uniform or exact.")]
+
+
+@app.callback()
+def main() -> None:
+    """Counterfactual explanations that survive retraining."""
+
+
+@app.command()
+def demo(
+    delta: Delta = 0.9,
+    confidence: Confidence = 0.95,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same output.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Workers that train models; -1 for one a core.")] = -1,
+    audit_models: Annotated[int, typer.Option(help="Fresh models that check the promise.", min=1)] = 200,
+) -> None:
+    """Explain five rejected loans, then check the promise on retrained models that nothing has seen."""
+    from rich.console import Console
+
+    from betarce.demo import prepare
+
+    console = Console(highlight=False)
+    with friendly_errors():
+        console.print("A bank's model, 38 or so bootstrapped siblings to search with, as many to certify with ...")
+        story = prepare(delta=delta, confidence=confidence, seed=seed, n_jobs=jobs)
+        console.print(f"{story.loans}\nThe model is right for {story.accuracy:.0%} of unseen applicants.\n")
+        result = story.explain()
+        for name, item in zip(result.row_names, result, strict=True):
+            console.print(changes_table(f"Applicant {name}: rejected. What would get the loan?", item))
+            console.print(f"{item.certificate if item.status == 'certified' else item.reason}\n", style="bold")
+        console.print(f"Now {audit_models} freshly retrained models, which nothing above has seen, decide:")
+        audit = story.rce.audit(result, n_models=audit_models)
+        console.print(audit_table(audit))
+        console.print(
+            f"Approved by the fresh models: {audit['base'].mean():.1%} for the base points, "
+            f"{audit['robust'].mean():.1%} for the certified ones (promised: at least {delta:.0%} for each, "
+            f"with {confidence:.0%} confidence)."
+        )
+
+
+@app.command()
+def size(
+    delta: Annotated[list[float] | None, typer.Option(help="Share to certify; may be given more than once.")] = None,
+    confidence: Annotated[list[float] | None, typer.Option(help="May be given more than once.")] = None,
+    models: Annotated[list[int] | None, typer.Option(help="The reverse: what can so many models certify?")] = None,
+    prior: Prior = "jeffreys",
+) -> None:
+    """Say how many models a guarantee takes, or, with --models, what so many models can guarantee."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with friendly_errors():
+        if models:
+            console.print(reach_table(models, confidence or [0.9, 0.95, 0.99], prior))
+        else:
+            console.print(size_table(delta or [0.8, 0.9, 0.95], confidence or [0.9, 0.95, 0.99], prior))
+
+
+@contextmanager
+def friendly_errors() -> Iterator[None]:
+    """Print our own errors as a sentence; leave all others, which are bugs, with their traceback."""
+    from betarce.errors import BetarceError
+
+    try:
+        yield
+    except BetarceError as error:
+        typer.secho(f"Error: {error}", err=True, fg="red")
+        raise typer.Exit(2) from None
+
+
+def size_table(deltas: list[float], confidences: list[float], prior: str) -> "Table":
+    """Lay out the least number of models by delta, confidence and allowed dissent."""
+    from betarce.posterior import Guarantee, check_prior
+
+    dissents = (0, 1, 2, 5)
+    table = new_table(f"Models needed ({prior} prior)", "delta", "confidence", *map(dissent_heading, dissents))
+    for delta in deltas:
+        for confidence in confidences:
+            guarantee = Guarantee(delta, confidence, check_prior(prior))
+            counts = [f"{guarantee.min_models(allowed_dissent=dissent)}" for dissent in dissents]
+            table.add_row(f"{delta:g}", f"{confidence:g}", *counts)
+    return table
+
+
+def reach_table(models: list[int], confidences: list[float], prior: str) -> "Table":
+    """Lay out the largest certifiable delta by number of models, confidence and dissent."""
+    from betarce.posterior import check_prior, lower_bound
+
+    dissents = (0, 1, 2, 5)
+    table = new_table(f"Largest delta ({prior} prior)", "models", "confidence", *map(dissent_heading, dissents))
+    for n in models:
+        for confidence in confidences:
+            bounds = [
+                f"{lower_bound(n - dissent, n, confidence=confidence, prior=check_prior(prior)):.3f}"
+                if dissent <= n
+                else "-"
+                for dissent in dissents
+            ]
+            table.add_row(f"{n}", f"{confidence:g}", *bounds)
+    return table
+
+
+def dissent_heading(dissent: int) -> str:
+    """Head a column by how many may disagree."""
+    return "all agree" if dissent == 0 else f"{dissent} may dissent"
+
+
+def changes_table(title: str, item: "RobustCounterfactual") -> "Table":
+    """Lay out one applicant: what is, what the base method says, what is certified."""
+    table = new_table(title, "feature", "now", "base", "robust")
+    shown = item.changes()
+    for feature, row in shown.iterrows():
+        cells = [number(row[column]) for column in ("original", "base", "robust")]
+        table.add_row(str(feature), *cells)
+    if shown.empty:
+        table.add_row("-", "-", "-", "-")
+    return table
+
+
+def audit_table(audit: "pd.DataFrame") -> "Table":
+    """Lay out promised against realised validity."""
+    table = new_table("Share of fresh models that approve", "applicant", "promised", "robust", "base")
+    for name, row in audit.iterrows():
+        cells = [
+            "-" if row[column] != row[column] else f"{row[column]:.1%}" for column in ("promised", "robust", "base")
+        ]
+        table.add_row(str(name), *cells)
+    return table
+
+
+def new_table(title: str, *columns: str) -> "Table":
+    """Start a table in the one style that the command line has."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right")
+    return table
+
+
+def number(value: Any) -> str:
+    """Write a number as people do: whole where it is whole, thousands apart."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"

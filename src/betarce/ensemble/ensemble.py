@@ -1,0 +1,179 @@
+"""Many members answering as one."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Protocol
+
+import numpy as np
+
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble import linear, networks, trees
+from betarce.ensemble.affine import Peeled, peel
+from betarce.ensemble.generic import GenericPart, label_codes
+from betarce.ensemble.kernel import Kernel
+from betarce.ensemble.stacked import StackedPart
+from betarce.errors import InvalidInput
+
+_KERNELS: tuple[Callable[[Sequence[Peeled]], Kernel | None], ...] = (linear.stack, networks.stack, trees.stack)
+_CHUNK = 1 << 22  # floats that one step of an evaluation may hold: 32 MiB
+_BLOCK = 8  # members asked between two looks at which points are still in the running
+
+
+class Part(Protocol):
+    """Some members of an ensemble that are evaluated together."""
+
+    models: list[object]
+
+    @property
+    def width(self) -> int:
+        """How many floats are held at once for each point and member."""
+
+    def labels(self, X: FloatArray, members: slice) -> IntArray:
+        """Give the class codes, shape (n, m)."""
+
+    def margins(self, X: FloatArray, target: IntArray, members: slice) -> FloatArray:
+        """Give the margins for the target class, shape (n, m)."""
+
+
+class Ensemble:
+    """Fitted models that vote on points.
+
+    Members of one family are evaluated together by a kernel, all others one by one; either way the answers are
+    those of the members' own `predict`, to the label.
+
+    Parameters
+    ----------
+    models : sequence of fitted classifiers
+        The members.
+    classes : array
+        The labels, sorted.
+    decode : callable, optional
+        Turns points of shape (n, d) into the table that the models were trained on; as it is by default.
+    probe : array of shape (n, d), optional
+        Points on which every kernel is checked once against its members; a kernel that fails is not used.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> ensemble = Ensemble([LogisticRegression(C=c).fit(X, y) for c in (0.1, 1, 10)], classes=[0, 1])
+    >>> ensemble.votes(np.array([[0.5], [2.5]]), target=1)
+    array([0, 3])
+    >>> ensemble.reaches(np.array([[0.5], [2.5]]), target=1, quorum=3)
+    array([False,  True])
+    """
+
+    def __init__(
+        self,
+        models: Sequence[object],
+        classes: object,
+        *,
+        decode: Callable[[FloatArray], Any] = np.asarray,
+        probe: FloatArray | None = None,
+    ) -> None:
+        if len(models) == 0:
+            raise InvalidInput("An ensemble must have at least one member; got none.")
+        self.models = list(models)
+        self.classes = np.asarray(classes)
+        self._parts: list[tuple[IntArray, Part]] = []
+        for indices, kernel in _families(self.models, self.classes):
+            members = [self.models[i] for i in indices]
+            part: Part | None = None
+            if kernel is not None:
+                part = StackedPart(members, self.classes, decode, kernel)
+                part = part if _is_faithful(part, probe, self.classes, decode) else None
+            self._parts.append((indices, part or GenericPart(members, self.classes, decode)))
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __repr__(self) -> str:
+        kinds = sorted({type(peel(model).core).__name__ for model in self.models})
+        return f"Ensemble({len(self)} x {' | '.join(kinds)}, classes={self.classes.tolist()})"
+
+    def labels(self, X: FloatArray) -> AnyArray:
+        """Give each member's label at each point, shape (n, members)."""
+        codes = np.empty((len(X), len(self)), dtype=np.intp)
+        for indices, part in self._parts:
+            for rows in _chunks(len(X), len(indices), part.width):
+                codes[rows, indices] = part.labels(X[rows.ravel()], slice(None))
+        return np.asarray(self.classes[codes])
+
+    def margins(self, X: FloatArray, target: object) -> FloatArray:
+        """Give each member's signed log-odds for the target class, shape (n, members).
+
+        Positive exactly where the member's label is the target; +1 or -1 for members that give labels only.
+        """
+        codes = self._codes(target, len(X))
+        margins = np.empty((len(X), len(self)))
+        for indices, part in self._parts:
+            for rows in _chunks(len(X), len(indices), part.width):
+                flat = rows.ravel()
+                margins[rows, indices] = part.margins(X[flat], codes[flat], slice(None))
+        return margins
+
+    def votes(self, X: FloatArray, target: object) -> IntArray:
+        """Count the members that give each point the target class, shape (n,)."""
+        agree = self.labels(X) == self.classes[self._codes(target, len(X))][:, None]
+        return np.asarray(agree.sum(axis=1))
+
+    def reaches(self, X: FloatArray, target: object, quorum: int) -> BoolArray:
+        """Say at which points at least `quorum` members give the target class, shape (n,).
+
+        Members are asked in blocks, and a point is dropped as soon as its quorum is out of reach.
+        """
+        codes = self._codes(target, len(X))
+        spare = np.full(len(X), len(self) - quorum)
+        alive = np.flatnonzero(spare >= 0)
+        for _, part in self._parts:
+            for start in range(0, len(part.models), _BLOCK):
+                block = slice(start, start + _BLOCK)
+                for rows in _chunks(len(alive), _BLOCK, part.width):
+                    points = alive[rows.ravel()]
+                    dissent = part.labels(X[points], block) != codes[points][:, None]
+                    spare[points] -= dissent.sum(axis=1)
+                alive = alive[spare[alive] >= 0]
+        reached = np.zeros(len(X), dtype=bool)
+        reached[alive] = True
+        return reached
+
+    def _codes(self, target: object, n: int) -> IntArray:
+        labels = np.broadcast_to(np.asarray(target), (n,))
+        codes = np.searchsorted(self.classes, labels).clip(max=len(self.classes) - 1)
+        unknown = self.classes[codes] != labels
+        if unknown.any():
+            raise InvalidInput(
+                f"`target` must be one of the classes {self.classes.tolist()}; got {labels[unknown][0]!r}."
+            )
+        return np.asarray(codes)
+
+
+def _families(models: Sequence[object], classes: AnyArray) -> Iterator[tuple[IntArray, Kernel | None]]:
+    """Group members by family, each with its kernel or None."""
+    peeled = [peel(model) for model in models]
+    stackable = [np.array_equal(getattr(model, "classes_", []), classes) for model in models]
+    kinds = [type(p.core).__qualname__ if ok else "" for p, ok in zip(peeled, stackable, strict=True)]
+    order = sorted(range(len(models)), key=lambda i: (kinds[i], i))
+    for kind, group in groupby(order, key=lambda i: kinds[i]):
+        indices = np.array(list(group))
+        members = [peeled[i] for i in indices]
+        kernels = (stack(members) for stack in _KERNELS) if kind else iter(())
+        yield indices, next((kernel for kernel in kernels if kernel is not None), None)
+
+
+def _is_faithful(
+    part: StackedPart, probe: FloatArray | None, classes: AnyArray, decode: Callable[[FloatArray], Any]
+) -> bool:
+    """Check a kernel against its members once: libraries change how they store their models."""
+    if probe is None:
+        return True
+    table = decode(probe)
+    own = np.stack([label_codes(model, table, classes) for model in part.models], axis=1)
+    return bool((part.labels(probe, slice(None)) == own).all())
+
+
+def _chunks(n: int, members: int, width: int) -> Iterator[IntArray]:
+    """Cut rows so that a chunk stays within `_CHUNK` floats; column vectors, to be paired with members."""
+    size = max(1, _CHUNK // (members * width))
+    for start in range(0, n, size):
+        yield np.arange(start, min(n, start + size))[:, None]

@@ -1,0 +1,216 @@
+"""Neural networks of one family, evaluated by stacked matrix products."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.models.network import Network, rounding, steepness
+
+Scaler = tuple[FloatArray, FloatArray]
+
+_TOGETHER = 8  # members per product: their activations for a hundred points fit in the cache
+_SIGMOID = 1e-15  # closer to 0 than this, a sigmoid rounds to 0.5 and a softmax to a tie
+_UNIT = float(np.finfo(np.float64).eps) / 2
+
+
+class _Layers(NamedTuple):
+    """One member, read out: all that its scores depend on."""
+
+    weights: list[FloatArray]
+    biases: list[FloatArray]
+    activation: str
+    classes: AnyArray
+    rounding: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """Members of one shape: weights (m, in, out) and biases (m, 1, out), layer by layer."""
+
+    members: IntArray
+    weights: list[FloatArray]
+    biases: list[FloatArray]
+    activation: str
+
+    def logits(self, X: FloatArray, part: slice) -> FloatArray:
+        """Score points with some of the members, shape (m, n, outputs)."""
+        inputs = X.astype(self.weights[0].dtype, copy=False)
+        precision = self.weights[-1].dtype
+        last = len(self.weights) - 1
+        for depth, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
+            outputs = np.matmul(inputs, weights[part])
+            outputs += biases[part]
+            inputs = outputs.astype(precision, copy=False)
+            if depth < last:
+                _activate(inputs, self.activation)
+        return inputs
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkKernel:
+    """Scores of many networks at many points; made by `stack`.
+
+    Its scores are log-odds for two classes, logits for more. Members of different shapes are stacked shape by shape.
+    """
+
+    stacks: list[_Stack]
+    n_outputs: int
+    slopes: FloatArray
+    offsets: FloatArray
+    steepness: FloatArray
+    frame: _Frame | None
+
+    def __len__(self) -> int:
+        """Give the number of members."""
+        return len(self.slopes)
+
+    def scores(self, X: FloatArray, members: slice) -> FloatArray:
+        """Score points of shape (n, d): shape (n, m), or (n, m, classes) for more than two classes."""
+        start, stop, step = members.indices(len(self))
+        if step != 1:
+            return self.scores(X, slice(None))[:, members]
+        result = np.empty((len(X), max(stop - start, 0), self.n_outputs))
+        for stack in self.stacks:
+            low, high = np.searchsorted(stack.members, [start, stop])
+            for first in range(low, high, _TOGETHER):
+                part = slice(first, min(first + _TOGETHER, high))
+                places = stack.members[part] - start
+                result[:, places] = stack.logits(X, part).swapaxes(0, 1)
+        return result[:, :, 0] if self.n_outputs == 1 else result
+
+    def doubt(self, X: FloatArray) -> FloatArray:
+        """Bound how far each score may lie from the member's own, shape (n, m)."""
+        if self.frame is None:
+            reach, blur = np.linalg.norm(X, axis=1), np.zeros(len(X))
+        else:
+            reach, blur = self.frame.reach(X), self.frame.blur(X)
+        # Twice: once for the kernel's rounding, once for the member's.
+        doubt: FloatArray = 2 * (np.multiply.outer(reach, self.slopes) + self.offsets) + _SIGMOID
+        doubt += np.multiply.outer(blur, self.steepness)
+        return doubt
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """How large the members' inputs can be at a point, and how uncertain, whatever each member's own scaler."""
+
+    center: FloatArray
+    scale: FloatArray
+    slack: FloatArray
+    shift: FloatArray
+    unit: float
+
+    def reach(self, X: FloatArray) -> FloatArray:
+        """Bound the norm of the scaled input, shape (n,)."""
+        reach: FloatArray = np.linalg.norm(np.abs(X - self.center) * self.scale + self.slack, axis=1)
+        return reach
+
+    def blur(self, X: FloatArray) -> FloatArray:
+        """Bound how far a member's own scaled and rounded input lies from the folded one, shape (n,)."""
+        rough: FloatArray = np.linalg.norm(np.abs(X) * self.scale + self.shift, axis=1)
+        return 4 * _UNIT * rough + (self.unit * self.reach(X) if self.unit > _UNIT else 0.0)
+
+
+def stack(models: Sequence[object], scalers: Sequence[Scaler] | None = None) -> NetworkKernel | None:
+    """Stack fitted networks into one kernel, or give None if they are not all of one family.
+
+    Parameters
+    ----------
+    models : sequence
+        All `betarce.models.network.Network`, or all scikit-learn `MLPClassifier`; with the same classes and features.
+    scalers : sequence of (scale, shift), optional
+        Float64 vectors, one pair per member, whose input is then ``x * scale + shift``. Folded into the first layer.
+
+    Returns
+    -------
+    NetworkKernel or None
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> members = [Network(neurons=8, random_state=seed).fit(X, X[:, 0] > 0.5) for seed in range(3)]
+    >>> kernel = stack(members)
+    >>> kernel.scores(X, slice(0, 2)).shape
+    (100, 2)
+    >>> alone = np.column_stack([member.decision_function(X) for member in members])
+    >>> bool((abs(kernel.scores(X, slice(None)) - alone) <= kernel.doubt(X)).all())
+    True
+    >>> stack([*members, "another model"]) is None
+    True
+    """
+    read = [_read(model) for model in models]
+    members = [layers for layers in read if layers is not None]
+    if not members or len(members) < len(read) or len({type(model) for model in models}) > 1:
+        return None
+    first = members[0]
+    if any(
+        not np.array_equal(layers.classes, first.classes) or len(layers.weights[0]) != len(first.weights[0])
+        for layers in members
+    ):
+        return None
+    slopes, offsets = np.array([layers.rounding for layers in members]).T
+    steep = np.zeros(len(members))
+    if scalers is not None:
+        steep = np.array([steepness(layers.weights, layers.activation) for layers in members])
+    frame = None if scalers is None else _frame(scalers, first.weights[0].dtype)
+    return NetworkKernel(_group(members, scalers), first.weights[-1].shape[1], slopes, offsets, steep, frame)
+
+
+def _read(model: Any) -> _Layers | None:
+    """Take a member apart; None if it is of neither family, or not fitted, or answers several labels at once."""
+    from sklearn.neural_network import MLPClassifier
+
+    # Exact types: a subclass may predict in its own way.
+    if type(model) is Network and hasattr(model, "weights_"):
+        return _Layers(model.weights_, model.biases_, "relu", model.classes_, model.rounding_)
+    if type(model) is not MLPClassifier or not hasattr(model, "coefs_"):
+        return None
+    if model.out_activation_ != ("logistic" if model.n_outputs_ == 1 else "softmax"):
+        return None
+    weights, biases = ([layer.astype(np.float64) for layer in part] for part in (model.coefs_, model.intercepts_))
+    classes, activation = np.asarray(model.classes_), model.activation
+    return _Layers(weights, biases, activation, classes, rounding(weights, biases, activation))
+
+
+def _group(members: Sequence[_Layers], scalers: Sequence[Scaler] | None) -> list[_Stack]:
+    """Put members of one shape and activation together."""
+    groups: dict[object, list[int]] = defaultdict(list)
+    for place, layers in enumerate(members):
+        groups[(layers.activation, *(weight.shape for weight in layers.weights))].append(place)
+    stacks = []
+    for places in groups.values():
+        weights = [np.stack(each) for each in zip(*(members[i].weights for i in places), strict=True)]
+        biases = [np.stack(each)[:, np.newaxis] for each in zip(*(members[i].biases for i in places), strict=True)]
+        if scalers is not None:
+            # In float64 throughout: where a scaler takes the difference of large numbers, float32 would lose it.
+            scale, shift = (np.array([scalers[i][part] for i in places], np.float64) for part in (0, 1))
+            biases[0] = biases[0] + np.matmul(shift[:, np.newaxis], weights[0].astype(np.float64))
+            weights[0] = weights[0] * scale[:, :, np.newaxis]
+        stacks.append(_Stack(np.array(places), weights, biases, members[places[0]].activation))
+    return stacks
+
+
+def _frame(scalers: Sequence[Scaler], precision: np.dtype[Any]) -> _Frame:
+    scales, shifts = (np.array([pair[part] for pair in scalers], np.float64) for part in (0, 1))
+    # x * scale + shift = (x - center) * scale + (center * scale + shift), for any center: take the first member's zero.
+    center = np.divide(-shifts[0], scales[0], out=np.zeros_like(scales[0]), where=scales[0] != 0)
+    slack = np.abs(center * scales + shifts).max(axis=0)
+    unit = float(np.finfo(precision).eps) / 2
+    return _Frame(center, np.abs(scales).max(axis=0), slack, np.abs(shifts).max(axis=0), unit)
+
+
+def _activate(values: FloatArray, activation: str) -> None:
+    match activation:
+        case "relu":
+            np.maximum(values, 0, out=values)
+        case "tanh":
+            np.tanh(values, out=values)
+        case "logistic":
+            expit(values, out=values)

@@ -1,0 +1,211 @@
+"""How one model is trained again: the same estimator on some rows, with some parameters, under some seed."""
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+from threadpoolctl import threadpool_limits
+
+from betarce.arrays import AnyArray, IntArray
+from betarce.errors import InvalidInput, UnusableModel
+from betarce.features import RawTable
+from betarce.models.network import Network
+from betarce.seeding import derive
+
+_NETWORKS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Training rows and their labels, in the user's own form."""
+
+    X: RawTable
+    y: "AnyArray | pd.Series[Any]"
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: IntArray | None) -> "Table":
+        """Pick some rows, in any order and number; all of them for None."""
+        return self if rows is None else Table(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Retraining:
+    """One way in which the model may come out: all that tells a member from its siblings.
+
+    Attributes
+    ----------
+    name : str
+        Unique among all members of all draws, such as "bootstrap/certify/17".
+    seed : int
+        Derived from the name.
+    rows : array of int or None
+        The training rows, with repetition; None for all.
+    params : mapping
+        Parameters of the estimator that differ from the model's.
+    """
+
+    name: str
+    seed: int
+    rows: IntArray | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of a retraining: a model, or the reason why there is none."""
+
+    model: object | None
+    error: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A model that can be trained again.
+
+    Parameters
+    ----------
+    estimator : object
+        Anything with `fit` and `predict`, fitted or not; it is never changed.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> table = Table(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
+    >>> recipe = Recipe(LogisticRegression())
+    >>> [outcome] = recipe.train(table, [Retraining("again", seed=1, params={"C": 10.0})])
+    >>> outcome.model
+    LogisticRegression(C=10.0, random_state=1)
+    """
+
+    estimator: object
+
+    def batches(self, retrainings: Sequence[Retraining]) -> list[list[Retraining]]:
+        """Cut retrainings into pieces of work; the cut never depends on the number of workers."""
+        size = _NETWORKS_AT_ONCE if isinstance(self.estimator, Network) else 1
+        return [list(retrainings[i : i + size]) for i in range(0, len(retrainings), size)]
+
+    def train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
+        """Train one batch, on one thread. A member that fails leaves the others alone."""
+        with threadpool_limits(1):
+            return self._train(table, retrainings)
+
+    def _train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
+        if isinstance(self.estimator, Network) and len(retrainings) > 1:
+            outcomes = _train_networks(self.estimator, table, retrainings)
+            if outcomes is not None:
+                return outcomes
+        return [self._train_one(table, retraining) for retraining in retrainings]
+
+    def unfitted(self, retraining: Retraining) -> Any:
+        """Give the estimator of a retraining, ready to fit."""
+        estimator = fresh_copy(self.estimator)
+        if retraining.params:
+            estimator = set_parameters(estimator, retraining.params)
+        return seed_everything(estimator, retraining.seed)
+
+    def _train_one(self, table: Table, retraining: Retraining) -> Outcome:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                rows = table.take(retraining.rows)
+                model = self.unfitted(retraining)
+                fitted = model.fit(rows.X, rows.y)
+                # Some home-made models forget to return self.
+                model = model if fitted is None else fitted
+            except Exception as error:  # noqa: BLE001 - the user's own code may fail in any way; it is reported
+                return Outcome(None, error=f"{type(error).__name__}: {error}")
+        first = f"{caught[0].category.__name__}: {caught[0].message}" if caught else ""
+        return Outcome(model, warning=first)
+
+
+def _train_networks(estimator: Network, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome] | None:
+    """Train many networks as one; None if that fails, so that each is tried alone and the culprit named."""
+    from betarce.models.network_training import train_networks
+
+    recipe = Recipe(estimator)
+    try:
+        estimators = [recipe.unfitted(retraining) for retraining in retrainings]
+        rows = [retraining.rows for retraining in retrainings]
+        return [Outcome(model) for model in train_networks(estimators, table.X, table.y, rows)]
+    except Exception:  # noqa: BLE001 - whatever it was, training one by one meets it again and reports it
+        return None
+
+
+def fresh_copy(estimator: object) -> Any:
+    """Copy an estimator without what it has learnt, as far as its kind allows."""
+    if isinstance(estimator, FrozenEstimator):
+        return fresh_copy(estimator.estimator)
+    if hasattr(estimator, "get_params") and not isinstance(estimator, type):
+        return clone(estimator)
+    if not hasattr(estimator, "fit"):
+        raise UnusableModel(
+            f"{type(estimator).__name__} has no `fit`, so it cannot be retrained. Pass the retrained models "
+            "yourself with space=betarce.Given(models), or say how to train one with betarce.Custom(draw)."
+        )
+    return copy.deepcopy(estimator)
+
+
+def set_parameters(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """Set parameters, and name those that the estimator lacks."""
+    known = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
+    unknown = [name for name in params if name not in known]
+    if unknown:
+        raise InvalidInput(
+            f"{type(estimator).__name__} has no parameter {unknown[0]!r}. It has: {', '.join(sorted(known)) or 'none'}."
+        )
+    return estimator.set_params(**params)
+
+
+def seed_everything(estimator: Any, seed: int, *, only_unset: bool = False) -> Any:
+    """Set every `random_state` inside an estimator, and one thread for each.
+
+    The parallel work is done across members; inside, more threads could change the order of sums and so the model.
+    """
+    if not hasattr(estimator, "get_params"):
+        if hasattr(estimator, "random_state") and not (only_unset and estimator.random_state is not None):
+            estimator.random_state = seed
+        return estimator
+    params = estimator.get_params(deep=True)
+    changes: dict[str, Any] = {}
+    for name, value in params.items():
+        path, _, leaf = name.rpartition("__")
+        owner = params[path] if path else estimator
+        if leaf == "random_state" and not (only_unset and value is not None):
+            changes[name] = seed if name == leaf else derive(seed, name)
+        elif leaf == "n_jobs" and not only_unset and (value is not None or _takes_all_cores(owner)):
+            changes[name] = 1
+    return estimator.set_params(**changes) if changes else estimator
+
+
+def _takes_all_cores(estimator: object) -> bool:
+    """Some libraries read `n_jobs=None` as "all", where scikit-learn reads it as "one"."""
+    return type(estimator).__module__.partition(".")[0] in ("lightgbm", "xgboost")
+
+
+def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
+    """Check training labels: one a row, none missing, at least two classes."""
+    labels = y if isinstance(y, pd.Series) else np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise InvalidInput(f"`y` must have one label a row, shape ({n_rows},); got shape {labels.shape}.")
+    if pd.isna(labels).any():
+        raise InvalidInput(f"`y` must have no missing labels; got {int(pd.isna(labels).sum())} of them.")
+    values = np.asarray(labels)
+    if values.dtype.kind == "f" and not np.array_equal(values, np.rint(values)):
+        raise InvalidInput(
+            "`y` must hold class labels; got numbers with fractions, as in a regression. "
+            "Turn them into classes first, for instance y > threshold."
+        )
+    classes = np.unique(values)
+    if len(classes) < 2:
+        raise InvalidInput(f"`y` must hold at least two classes; got only {classes[0]!r}. There is nothing to flip to.")
+    return labels

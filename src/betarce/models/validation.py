@@ -1,0 +1,88 @@
+"""A classifier that keeps some of its rows aside, as every model of the paper does."""
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from betarce.arrays import AnyArray
+from betarce.errors import InvalidInput
+
+
+class ValidationSplit(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Train a classifier on a random part of the rows; the rest is its validation set.
+
+    The paper trains every model this way. It is also what makes deterministic learners differ from seed to seed.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What is trained. A LightGBM classifier gets the validation rows as its evaluation set.
+    validation : float
+        The share of the rows kept aside, in (0, 1).
+    random_state : int or None
+        Decides which rows.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) >= 10
+    >>> ValidationSplit(LogisticRegression(), random_state=0).fit(X, y).predict([[0.0], [19.0]])
+    array([False,  True])
+    """
+
+    def __init__(self, estimator: Any, *, validation: float = 0.2, random_state: int | None = None) -> None:
+        self.estimator = estimator
+        self.validation = validation
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "ValidationSplit":
+        """Split, then train."""
+        if not 0 < self.validation < 1:
+            raise InvalidInput(f"`validation` must be strictly between 0 and 1; got {self.validation!r}.")
+        train, held = split_rows(np.asarray(y), self.validation, self.random_state)
+        parts = [_safe_indexing(table, rows) for table in (X, y) for rows in (train, held)]
+        self.estimator_ = clone(self.estimator)
+        self.estimator_.fit(parts[0], parts[2], **_evaluation_set(self.estimator_, parts[1], parts[3]))
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Any) -> AnyArray:
+        """Give the labels."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(X))
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Give the probabilities of the classes."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(X))
+
+
+def _evaluation_set(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Hand the validation rows to a LightGBM classifier under the name that its version knows."""
+    if not type(estimator).__module__.startswith("lightgbm"):
+        return {}
+    known = signature(estimator.fit).parameters
+    return {"eval_X": X, "eval_y": y} if "eval_X" in known else {"eval_set": [(X, y)]}
+
+
+def split_rows(y: AnyArray, validation: float, seed: int | None) -> tuple[AnyArray, AnyArray]:
+    """Split row numbers at random into training and validation, stratified where the classes are large enough.
+
+    Examples
+    --------
+    >>> train, held = split_rows(np.array([0, 1] * 10), 0.2, seed=0)
+    >>> len(train), len(held)
+    (16, 4)
+    """
+    _, counts = np.unique(y, return_counts=True)
+    n_held = int(np.ceil(validation * len(y)))
+    can_stratify = counts.min() >= 2 and n_held >= len(counts) and len(y) - n_held >= len(counts)
+    train, held = train_test_split(
+        np.arange(len(y)), test_size=n_held, random_state=seed, stratify=y if can_stratify else None
+    )
+    return train, held

@@ -1,0 +1,60 @@
+"""A progress bar for long work: on a terminal or in a notebook, silent in logs and pipes."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Advance = Callable[[int], None]
+
+
+@contextmanager
+def progress(title: str, total: int, *, verbose: int = 0) -> Iterator[Advance]:
+    """Show how far a piece of work has come.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    total : int
+        How many steps it takes.
+    verbose : int
+        0: a bar where someone can watch it, nothing elsewhere. 1: always say when the work is done. -1: nothing.
+
+    Yields
+    ------
+    callable
+        To be called with the number of steps just done.
+
+    Examples
+    --------
+    >>> with progress("Counting", total=3, verbose=-1) as advance:
+    ...     for _ in range(3):
+    ...         advance(1)
+    """
+    if verbose < 0:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    visible = console.is_terminal or console.is_jupyter
+    with Progress(
+        *columns,
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not visible,
+        transient=verbose == 0,
+    ) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda steps: bar.advance(task, steps)
+    if verbose > 0 and not visible:
+        console.print(f"{title}: {total} done")

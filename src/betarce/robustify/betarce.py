@@ -1,0 +1,520 @@
+"""BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
+
+import time
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble import Ensemble
+from betarce.errors import InvalidInput
+from betarce.explainers import Explained, Problem, check_explainer
+from betarce.features import Box, FeatureSpace, Rule, check_table
+from betarce.models.recipe import Recipe, Table, check_labels
+from betarce.posterior import Certificate, Guarantee, check_prior
+from betarce.robustify.certify import Verdict, Verdicts, certify_points, check_disjoint, plain
+from betarce.robustify.model import check_model, explained_model
+from betarce.robustify.result import Result, RobustCounterfactual, Status
+from betarce.search import GrowingSpheresSearch, SearchResult
+from betarce.seeding import check_seed, derive
+from betarce.spaces import Draw, Given, check_space, draw_members, warn_of_odd_members
+
+SEARCHES = {"growing-spheres": GrowingSpheresSearch}
+_PROBE_ROWS = 64
+_ODD_ROWS = 2000
+
+
+class BetaRCE(BaseEstimator):  # type: ignore[misc]
+    """Make counterfactuals that survive retraining.
+
+    Parameters
+    ----------
+    model : classifier
+        Anything with `fit` and `predict`. Fitted: it is the model explained, and clones of it are retrained.
+        Unfitted: `fit` trains it first.
+    space : str or space
+        How the model may be retrained: "seed", "bootstrap", "architecture", or an object such as
+        `betarce.Bootstrap()`, `betarce.Architecture(ranges)`, `betarce.Mixture([...])`, `betarce.Custom(draw)`,
+        `betarce.Given(models)`.
+    base : str, explainer, callable or None
+        What makes the base counterfactuals: "growing-spheres", an explainer, or any function
+        `(x, model, target) -> point`. None starts from the instance itself.
+    search : str or search
+        How a robust point is sought around the base: "growing-spheres" (the paper's Algorithm 2).
+    certify_on : {"holdout", "search"}
+        "holdout" certifies with members that the search never saw. "search" is the paper's way: the members that
+        steered the search also certify, which is optimistic.
+    delta : float
+        The least share of retrained models under which the point must keep its class.
+    confidence : float
+        How sure that is, one-sided.
+    n_models : "auto", int or pair of int
+        Members for searching and for certifying. "auto" takes the smallest number whose quorum allows one dissent.
+    prior : str, pair or Prior
+        "jeffreys", "uniform", "exact" (a guarantee for every true rate), or (a, b).
+    features : FeatureSpace, mapping of column to rule, or None
+        What may change, such as {"age": betarce.immutable()}; everything within the training range by default.
+    random_state : int, numpy generator or None
+        The same int gives the same answer, for any `n_jobs`.
+    n_jobs : int or None
+        Workers that train members, as in joblib.
+    verbose : int
+        0: a progress bar on a terminal. 1: also a line in logs. -1: nothing.
+
+    Attributes
+    ----------
+    model_ : classifier
+        The model explained.
+    search_members_, certifying_members_ : Ensemble
+        The retrained models that steer and those that decide; None for the latter with `certify_on="search"`.
+    features_ : FeatureSpace
+    classes_ : array
+    guarantee_ : Guarantee
+    n_redrawn_ : int
+        Bootstrap samples that lost a class and were drawn again.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> rce = BetaRCE(model, space="bootstrap", delta=0.8, confidence=0.9, random_state=0).fit(X, y)
+    >>> result = rce.explain(X[:3])
+    >>> result
+    Result(3 rows: 3 certified)
+    >>> print(result[0].certificate)
+    15 of 15 fresh models agree: valid for >= 91.5 % with 90 % confidence
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        space: Any = "bootstrap",
+        base: Any = "growing-spheres",
+        search: Any = "growing-spheres",
+        certify_on: str = "holdout",
+        delta: float = 0.9,
+        confidence: float = 0.95,
+        n_models: Any = "auto",
+        prior: Any = "jeffreys",
+        features: FeatureSpace | Mapping[Hashable, Rule] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.model = model
+        self.space = space
+        self.base = base
+        self.search = search
+        self.certify_on = certify_on
+        self.delta = delta
+        self.confidence = confidence
+        self.n_models = n_models
+        self.prior = prior
+        self.features = features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "BetaRCE":
+        """Train the model if need be, then draw and train the members.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, d)
+            The training table, as the model sees it.
+        y : Series or array of shape (n,)
+            The labels.
+        """
+        self._check_parameters()
+        table = check_table(X)
+        self.features_ = self._check_features(table)
+        points = self.features_.encode(table)
+        labels = check_labels(y, len(points))
+        self._seed = check_seed(self.random_state)
+        self._table = Table(table, labels)
+        check_model(self.model)
+        self.model_ = explained_model(self.model, self._table, derive(self._seed, "model"))
+        self.classes_ = np.unique(np.asarray(getattr(self.model_, "classes_", labels)))
+        self._probe = points[np.linspace(0, len(points) - 1, min(_PROBE_ROWS, len(points))).astype(int)]
+        model = self._ensemble([self.model_])
+        model.labels(self._probe)  # a model that cannot answer says so before an hour of training
+        self._problem = Problem(model, self.features_, points, np.asarray(labels))
+        self._draw_members()
+        return self
+
+    def explain(self, X: Any, target: Any = None, base_points: Any = None) -> Result:
+        """Find a certified counterfactual for each row.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, d)
+            The rows to explain; a single row may be a Series.
+        target : label or sequence of labels, optional
+            The class wanted, for all rows or one a row. Optional for two classes: the other one.
+        base_points : DataFrame or array of shape (n, d), optional
+            Ready-made counterfactuals from any other tool, to be used instead of `base`.
+
+        Returns
+        -------
+        Result
+            One `RobustCounterfactual` a row; a row without an answer says why in its `status` and `reason`.
+        """
+        check_is_fitted(self)
+        started = time.perf_counter()
+        originals, index = self._rows(X)
+        targets = self._targets(target, originals)
+        box = self.features_.box(originals)
+        based = self._base(originals, targets, box, base_points)
+        batch = _Batch(originals, targets, box, based, self._seeds(originals, targets, "search"))
+        found = self._search(batch)
+        certificates = self._certify(batch, found)
+        elapsed = (time.perf_counter() - started) / len(originals)
+        return Result(
+            [self._item(batch, i, found, certificates[i], index, elapsed) for i in range(len(targets))], index
+        )
+
+    def certify(self, points: Any, target: Any) -> Verdicts:
+        """Give a verdict on counterfactuals from any other tool.
+
+        With `certify_on="holdout"` the certifying members vote. Points that were chosen by looking at earlier
+        verdicts of the same members are no longer fresh to them: fit again with another seed.
+
+        Parameters
+        ----------
+        points : DataFrame or array of shape (n, d)
+            The counterfactuals, exactly as they would be handed out.
+        target : label or sequence of labels
+            The class they should have.
+        """
+        check_is_fitted(self)
+        rows, index = self._rows(points, what="points")
+        targets = self._labels(target, len(rows))
+        voters = self._voters()
+        votes = certify_points(
+            rows, targets, voters, self.guarantee_, steered=voters is self.search_members_, space=repr(self._space)
+        )
+        agrees = self._problem.is_target(rows, targets)
+        return Verdicts([Verdict(vote, bool(agree)) for vote, agree in zip(votes, agrees, strict=True)], index)
+
+    def audit(self, result: Result, n_models: int = 200) -> pd.DataFrame:
+        """Measure on fresh members, which nothing has seen, what was promised.
+
+        Parameters
+        ----------
+        result : Result
+            What `explain` returned.
+        n_models : int
+            Members to draw and train.
+
+        Returns
+        -------
+        DataFrame
+            One line a row: "promised" (the lower bound), "robust" and "base" (the share of the fresh members under
+            which each is valid); NaN where there is no such point.
+        """
+        check_is_fitted(self)
+        fresh = self._ensemble(self._draw({"audit": n_models})["audit"].models)
+        columns = {
+            name: [self._validity(getattr(item, name), item.target, fresh) for item in result]
+            for name in ("robust", "base")
+        }
+        promised = [
+            item.certificate.lower_bound if item.status == "certified" and item.certificate else np.nan
+            for item in result
+        ]
+        return pd.DataFrame({"promised": promised, **columns}, index=result.row_names)
+
+    # Fitting
+
+    def _check_parameters(self) -> None:
+        self.guarantee_ = Guarantee(self.delta, self.confidence, check_prior(self.prior))
+        self._space = check_space(self.space)
+        self._explainer = check_explainer(self.base)
+        self._finder = check_search(self.search)
+        if self.certify_on not in ("holdout", "search"):
+            raise InvalidInput(f"`certify_on` must be 'holdout' or 'search'; got {self.certify_on!r}.")
+        self._sizes = self._role_sizes()
+
+    def _role_sizes(self) -> dict[str, int]:
+        roles = ("search", "certify") if self.certify_on == "holdout" else ("search",)
+        if isinstance(self.n_models, str) and self.n_models == "auto":
+            n = self.guarantee_.min_models(allowed_dissent=1)
+            if isinstance(self._space, Given):
+                n = len(self._space) // len(roles)
+            counts = [n, n]
+        elif isinstance(self.n_models, (int, np.integer)) and not isinstance(self.n_models, bool):
+            counts = [int(self.n_models)] * 2
+        else:
+            try:
+                counts = [int(n) for n in self.n_models]
+            except (TypeError, ValueError):
+                counts = []
+            if len(counts) != 2:
+                raise InvalidInput(
+                    f"`n_models` must be 'auto', a whole number, or a pair (search, certify); got {self.n_models!r}."
+                )
+        sizes = dict(zip(roles, counts, strict=False))
+        for n in sizes.values():
+            self.guarantee_.quorum(n)
+        return sizes
+
+    def _check_features(self, table: Any) -> FeatureSpace:
+        if isinstance(self.features, FeatureSpace):
+            self.features.encode(table)
+            return self.features
+        if self.features is not None and not isinstance(self.features, Mapping):
+            raise InvalidInput(
+                "`features` must be a FeatureSpace, a mapping of column to rule such as "
+                f"{{'age': betarce.immutable()}}, or None; got {self.features!r}."
+            )
+        return FeatureSpace.infer(table, rules=self.features)
+
+    def _draw(self, sizes: Mapping[str, int]) -> dict[str, Draw]:
+        return draw_members(
+            self._space,
+            Recipe(self.model_),
+            self._table,
+            sizes,
+            seed=self._seed,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _draw_members(self) -> None:
+        draws = self._draw(self._sizes)
+        self.n_redrawn_ = sum(draw.redrawn for draw in draws.values())
+        self.search_members_ = self._ensemble(draws["search"].models)
+        self.certifying_members_ = self._ensemble(draws["certify"].models) if "certify" in draws else None
+        if self.certifying_members_ is not None:
+            check_disjoint(self.search_members_, self.certifying_members_)
+        everyone = self._ensemble([model for draw in draws.values() for model in draw.models])
+        warn_of_odd_members(everyone, self._problem.X_train[:_ODD_ROWS], self._space, self.model_)
+
+    def _ensemble(self, models: list[object]) -> Ensemble:
+        return Ensemble(models, self.classes_, decode=self.features_.decode, probe=self._probe)
+
+    # Explaining
+
+    def _rows(self, X: Any, what: str = "X") -> tuple[FloatArray, "pd.Index[Any]"]:
+        table = check_table(X, what=what)
+        index = table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(len(table))
+        return self.features_.encode(table, what=what), index
+
+    def _labels(self, target: Any, n: int) -> AnyArray:
+        labels = np.asarray(target)
+        if labels.shape not in ((), (n,)):
+            raise InvalidInput(f"`target` must be one class, or one a row ({n}); got shape {labels.shape}.")
+        labels = np.broadcast_to(labels, (n,))
+        unknown = ~np.isin(labels, self.classes_)
+        if unknown.any():
+            raise InvalidInput(
+                f"`target` must be one of the classes {self.classes_.tolist()}; got {plain(labels[unknown][0])!r}."
+            )
+        return np.asarray(labels.astype(self.classes_.dtype))
+
+    def _targets(self, target: Any, originals: FloatArray) -> AnyArray:
+        current = self._problem.model.labels(originals)[:, 0]
+        if target is None:
+            if len(self.classes_) > 2:
+                raise InvalidInput(
+                    f"`target` must say which of the {len(self.classes_)} classes is wanted: {self.classes_.tolist()}."
+                )
+            return np.asarray(np.where(current == self.classes_[0], self.classes_[1], self.classes_[0]))
+        targets = self._labels(target, len(originals))
+        there = np.flatnonzero(current == targets)
+        if there.size:
+            raise InvalidInput(
+                f"`target` must differ from what the model answers already; row {there[0]} is in class "
+                f"{plain(targets[there[0]])!r} ({there.size} of {len(originals)} rows in all). Leave such rows out."
+            )
+        return targets
+
+    def _seeds(self, originals: FloatArray, targets: AnyArray, purpose: str) -> list[int]:
+        """Give each row a seed by what it is, not by where it stands: a batch's composition changes nothing."""
+        codes = np.searchsorted(self.classes_, targets)
+        return [
+            derive(self._seed, purpose, row.tobytes(), int(code))
+            for row, code in zip(originals + 0.0, codes, strict=True)
+        ]
+
+    def _base(self, originals: FloatArray, targets: AnyArray, box: Box, base_points: Any) -> Explained:
+        n = len(originals)
+        if base_points is not None:
+            points = self.features_.encode(base_points, what="base_points")
+            if len(points) != n:
+                raise InvalidInput(f"`base_points` must have one row a row of `X` ({n}); got {len(points)}.")
+            based = Explained(points, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
+        elif self._explainer is None:
+            return Explained(originals, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
+        else:
+            seeds = self._seeds(originals, targets, "base")
+            based = self._explainer.explain(originals, targets, self._problem, box, seeds)
+        return self._rescored(based, targets)
+
+    def _rescored(self, based: Explained, targets: AnyArray) -> Explained:
+        """Believe no base method: ask the model about its points."""
+        valid = self._problem.is_target(based.points, targets)
+        reasons = [
+            reason or ("" if good else f"The base method's point is not in class {plain(target)!r}.")
+            for reason, good, target in zip(based.reasons, valid, targets, strict=True)
+        ]
+        return Explained(based.points, based.found & valid, reasons, based.n_evaluations)
+
+    def _search(self, batch: "_Batch") -> SearchResult:
+        # A point at the edge of the quorum would fail a second vote about every other time.
+        n = len(self.search_members_)
+        quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
+        rows = batch.searchable
+
+        def is_robust(points: FloatArray, which: IntArray) -> BoolArray:
+            targets = batch.targets[rows[which]]
+            robust = self._problem.is_target(points, targets)
+            robust[robust] = self.search_members_.reaches(points[robust], targets[robust], quorum)
+            return robust
+
+        result = SearchResult(
+            batch.based.points.copy(), ["not-found"] * len(batch.targets), batch.based.n_evaluations.copy()
+        )
+        if rows.size:
+            part = self._finder.find(
+                batch.based.points[rows],
+                is_robust,
+                self.features_,
+                batch.box.take(rows),
+                [batch.seeds[i] for i in rows],
+            )
+            result.points[rows] = part.points
+            result.n_evaluations[rows] += part.n_evaluations
+            for row, status in zip(rows, part.status, strict=True):
+                result.status[row] = status
+        return result
+
+    def _voters(self) -> Ensemble:
+        return self.search_members_ if self.certifying_members_ is None else self.certifying_members_
+
+    def _certify(self, batch: "_Batch", found: SearchResult) -> list[Certificate | None]:
+        """Let the voters vote once on each point found."""
+        certificates: list[Certificate | None] = [None] * len(batch.targets)
+        rows = np.flatnonzero(found.found)
+        if rows.size:
+            voters = self._voters()
+            votes = certify_points(
+                found.points[rows],
+                batch.targets[rows],
+                voters,
+                self.guarantee_,
+                steered=voters is self.search_members_,
+                space=repr(self._space),
+            )
+            for row, vote in zip(rows, votes, strict=True):
+                certificates[row] = vote
+        return certificates
+
+    def _item(
+        self,
+        batch: "_Batch",
+        i: int,
+        found: SearchResult,
+        certificate: Certificate | None,
+        index: "pd.Index[Any]",
+        elapsed: float,
+    ) -> RobustCounterfactual:
+        status, reason = self._outcome(batch, i, found, certificate)
+        certified = status == "certified"
+        point = found.points[i : i + 1]
+        based = batch.based.points[i : i + 1]
+        original = batch.originals[i : i + 1]
+        return RobustCounterfactual(
+            original=self._row(original, index[i]),
+            base=self._row(based, index[i]) if batch.based.found[i] else None,
+            robust=self._row(point, index[i]) if certified else None,
+            target=plain(batch.targets[i]),
+            status=status,
+            reason=reason,
+            certificate=certificate,
+            distance_to_base=float(self.features_.distance(point, based)[0]) if certified else np.nan,
+            distance_to_original=float(self.features_.distance(point, original)[0]) if certified else np.nan,
+            n_evaluations=int(found.n_evaluations[i]),
+            runtime_s=elapsed,
+        )
+
+    def _outcome(
+        self, batch: "_Batch", i: int, found: SearchResult, certificate: Certificate | None
+    ) -> tuple[Status, str]:
+        if batch.frozen[i]:
+            return "infeasible", "The rules of `features` leave nothing to change for this row."
+        if not batch.based.found[i]:
+            return "base-not-found", batch.based.reasons[i]
+        if certificate is None:
+            if found.status[i] == "budget-spent":
+                return "budget-spent", (
+                    "No robust point was met within the evaluation budget. Raise `max_evaluations` of the search, or "
+                    "lower `delta` or `confidence`."
+                )
+            return "not-found", (
+                "No robust point was met in the whole allowed box. Loosen `features`, or lower `delta` or `confidence`."
+            )
+        if not certificate.certified:
+            return "not-found", (
+                f"The point that the search proposed did not pass: {certificate}. "
+                "More `n_models` make the search's proposals safer; so does a lower `delta`."
+            )
+        return "certified", ""
+
+    def _row(self, point: FloatArray, name: Hashable) -> Any:
+        table = self.features_.decode(point)
+        if isinstance(table, pd.DataFrame):
+            # A Series has one dtype; with objects, integers stay integers.
+            values = {column: table[column].iloc[0] for column in table.columns}
+            homogeneous = len(set(self.features_.dtypes)) == 1
+            return pd.Series(values, name=name, dtype=None if homogeneous else object)
+        return table[0]
+
+    def _validity(self, row: Any, target: Any, members: Ensemble) -> float:
+        if row is None:
+            return np.nan
+        return float(members.votes(self.features_.encode(row), target)[0] / len(members))
+
+
+class _Batch:
+    """The rows of one call of `explain`, and where each may go."""
+
+    def __init__(self, originals: FloatArray, targets: AnyArray, box: Box, based: Explained, seeds: list[int]) -> None:
+        self.originals = originals
+        self.targets = targets
+        self.box = box
+        self.based = based
+        self.seeds = seeds
+        self.frozen = np.asarray((box.lower >= box.upper).all(axis=1))
+
+    @property
+    def searchable(self) -> IntArray:
+        """The rows that have a base and room to move."""
+        return np.flatnonzero(self.based.found & ~self.frozen)
+
+
+def check_search(search: Any) -> Any:
+    """Turn a name or a search into a search.
+
+    Examples
+    --------
+    >>> check_search("growing-spheres").n_candidates
+    100
+    """
+    if isinstance(search, str) and search in SEARCHES:
+        return SEARCHES[search]()
+    if hasattr(search, "find") and not isinstance(search, (str, type)):
+        return search
+    raise InvalidInput(
+        f"`search` must be one of {', '.join(map(repr, SEARCHES))}, or a search such as "
+        f"betarce.GrowingSpheresSearch(n_candidates=500); got {search!r}."
+    )

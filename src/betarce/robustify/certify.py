@@ -1,0 +1,162 @@
+"""Votes on points: who may vote, and what the vote says."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import AnyArray, FloatArray
+from betarce.ensemble import Ensemble
+from betarce.errors import InvalidInput
+from betarce.posterior import Certificate, Guarantee
+
+
+def fingerprint(point: FloatArray) -> str:
+    """Give a short digest that ties a certificate to the exact values of its point.
+
+    Examples
+    --------
+    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0]))
+    True
+    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0000001]))
+    False
+    """
+    # Adding zero turns -0.0 into 0.0: they are the same value to every model.
+    values = np.ascontiguousarray(point, dtype="<f8") + 0.0
+    return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
+
+
+def check_disjoint(steering: Ensemble, deciding: Ensemble) -> None:
+    """Refuse to certify with members that steered the search.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> a, b = (DummyClassifier().fit([[0], [1]], [0, 1]) for _ in range(2))
+    >>> check_disjoint(Ensemble([a], [0, 1]), Ensemble([b], [0, 1]))
+    >>> check_disjoint(Ensemble([a], [0, 1]), Ensemble([a, b], [0, 1]))
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: 1 of 2 certifying members also steered the search. Draw them anew.
+    """
+    seen = {id(model) for model in steering.models}
+    shared = sum(id(model) in seen for model in deciding.models)
+    if shared:
+        raise InvalidInput(f"{shared} of {len(deciding)} certifying members also steered the search. Draw them anew.")
+
+
+def certify_points(
+    points: FloatArray,
+    targets: AnyArray,
+    members: Ensemble,
+    guarantee: Guarantee,
+    *,
+    steered: bool,
+    space: str = "",
+) -> list[Certificate]:
+    """Let members vote once on each point.
+
+    Parameters
+    ----------
+    points : array of shape (n, d)
+    targets : array of shape (n,)
+        The class that each point should have.
+    members : Ensemble
+        The voters.
+    guarantee : Guarantee
+        What the vote is about.
+    steered : bool
+        Whether the voters took part in choosing the points.
+    space : str
+        What the voters were drawn from, for the record.
+    """
+    votes = members.votes(points, targets)
+    return [
+        guarantee.certify(
+            int(n_agree),
+            len(members),
+            members="search" if steered else "fresh",
+            target=plain(target),
+            space=space,
+            point=fingerprint(point),
+        )
+        for n_agree, target, point in zip(votes, targets, points, strict=True)
+    ]
+
+
+def plain(label: Any) -> Any:
+    """Turn a numpy scalar into the Python value that JSON knows."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the members say about one point that came from elsewhere.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        The vote.
+    model_agrees : bool
+        Whether the explained model itself gives the point its target class.
+    """
+
+    certificate: Certificate
+    model_agrees: bool
+
+    @property
+    def certified(self) -> bool:
+        """Whether the point is a counterfactual now and is certified to stay one."""
+        return self.model_agrees and self.certificate.certified
+
+    def __str__(self) -> str:
+        if self.model_agrees:
+            return str(self.certificate)
+        return (
+            f"not a counterfactual: the model itself does not answer {self.certificate.target!r} ({self.certificate})"
+        )
+
+
+class Verdicts(Sequence[Verdict]):
+    """Verdicts on a batch of points, in their order."""
+
+    def __init__(self, items: Sequence[Verdict], row_names: "pd.Index[Any]") -> None:
+        self._items = list(items)
+        self.row_names = row_names
+
+    @overload
+    def __getitem__(self, i: int) -> Verdict: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> "Verdicts": ...
+
+    def __getitem__(self, i: int | slice) -> "Verdict | Verdicts":
+        return Verdicts(self._items[i], self.row_names[i]) if isinstance(i, slice) else self._items[i]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self._items)
+
+    def __repr__(self) -> str:
+        passed = sum(verdict.certified for verdict in self)
+        return f"Verdicts({len(self)} points: {passed} certified, {len(self) - passed} not)"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Put the verdicts in a table, one line a point."""
+        return pd.DataFrame(
+            [
+                {
+                    "certified": verdict.certified,
+                    "model_agrees": verdict.model_agrees,
+                    "lower_bound": verdict.certificate.lower_bound,
+                    "n_agree": verdict.certificate.n_agree,
+                    "n_models": verdict.certificate.n_models,
+                }
+                for verdict in self
+            ],
+            index=self.row_names,
+        )

@@ -1,0 +1,60 @@
+"""The model to be explained: checked, and trained if it is not."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from betarce.errors import UnusableModel
+from betarce.models.recipe import Table, fresh_copy, seed_everything
+
+
+def check_model(model: object) -> None:
+    """Refuse what is no classifier."""
+    name = type(model).__name__
+    if isinstance(model, type):
+        raise UnusableModel(f"`model` must be an object, not a class; pass {model.__name__}().")
+    if not hasattr(model, "predict"):
+        raise UnusableModel(
+            f"`model` must have `predict`; {name} has none. Wrap it in a class with `fit(X, y)` and `predict(X)`."
+        )
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        raise UnusableModel(f"`model` must be a classifier; {name} is a regressor. Counterfactuals need classes.")
+
+
+def explained_model(model: Any, table: Table, seed: int) -> Any:
+    """Give the model as it is if it is fitted, else a trained copy.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> table = Table(np.array([[0.0], [1.0]]), np.array([0, 1]))
+    >>> explained_model(LogisticRegression(), table, seed=0).predict([[1.0]])
+    array([1])
+    """
+    inner = model.estimator if isinstance(model, FrozenEstimator) else model
+    if _is_fitted(inner, table):
+        return inner
+    if not hasattr(inner, "fit"):
+        raise UnusableModel(f"`model` must be fitted, or have `fit`; {type(inner).__name__} is neither.")
+    trained = seed_everything(fresh_copy(inner), seed, only_unset=True)
+    fitted = trained.fit(table.X, table.y)
+    return trained if fitted is None else fitted
+
+
+def _is_fitted(model: Any, table: Table) -> bool:
+    if hasattr(model, "get_params"):
+        try:
+            check_is_fitted(model)
+        except NotFittedError:
+            return False
+        return True
+    # A home-made model: if it answers, it has been trained.
+    try:
+        model.predict(table.take(np.arange(1)).X)
+    except Exception:  # noqa: BLE001 - foreign code has its own way to say that it is not ready
+        return False
+    return True

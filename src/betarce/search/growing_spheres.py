@@ -1,0 +1,206 @@
+"""Growing Spheres: look in ever larger shells around a point until one holds what is sought.
+
+The paper's Algorithm 2. The search knows a predicate and a feature space, no models.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
+from betarce.features import Box, FeatureSpace, Norm
+
+Predicate = Callable[[FloatArray, IntArray], BoolArray]
+"""Points of shape (k, d) and the row that each belongs to -> whether each is what that row seeks."""
+
+SearchStatus = Literal["found", "not-found", "budget-spent"]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search found for each row.
+
+    Attributes
+    ----------
+    points : array of shape (n, d)
+        The point found, or the centre where there is none.
+    status : list of {"found", "not-found", "budget-spent"}
+        "not-found" means that the whole box was looked through, "budget-spent" that evaluations ran out.
+    n_evaluations : array of int, shape (n,)
+        How many points the predicate was asked about.
+    """
+
+    points: FloatArray
+    status: list[SearchStatus]
+    n_evaluations: IntArray
+
+    @property
+    def found(self) -> BoolArray:
+        """Which rows have a point."""
+        return np.array([status == "found" for status in self.status])
+
+
+@dataclass(frozen=True)
+class GrowingSpheresSearch:
+    """The closest point of the first shell that holds any.
+
+    Parameters
+    ----------
+    initial_radius : float
+        Radius of the first ball, eta in the paper, in units of the features' ranges.
+    n_candidates : int
+        Points drawn in each ball or shell, n in the paper.
+    max_evaluations : int
+        Budget a row.
+    bounded : bool
+        Whether candidates are moved into the box of allowed values. False searches without walls, as the paper does.
+    norm : {"l1", "l2"}
+        What "closest" means among the candidates of the last shell; the shells themselves are L2, as in the paper.
+
+    Examples
+    --------
+    >>> features = FeatureSpace.infer(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> centers = np.array([[0.2, 0.5]])
+    >>> def right_half(points, rows):
+    ...     return points[:, 0] > 0.5
+    >>> search = GrowingSpheresSearch()
+    >>> result = search.find(centers, right_half, features, features.box(centers), seeds=[0])
+    >>> result.status, bool(result.points[0, 0] > 0.5)
+    (['found'], True)
+    """
+
+    initial_radius: float = 0.1
+    n_candidates: int = 100
+    max_evaluations: int = 50_000
+    bounded: bool = True
+    norm: Norm = "l2"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.initial_radius < np.inf:
+            raise InvalidInput(f"`initial_radius` must be a number > 0; got {self.initial_radius!r}.")
+        for name in ("n_candidates", "max_evaluations"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise InvalidInput(f"`{name}` must be a whole number >= 1; got {getattr(self, name)!r}.")
+        if self.norm not in ("l1", "l2"):
+            raise InvalidInput(f"`norm` must be 'l1' or 'l2'; got {self.norm!r}.")
+
+    def find(
+        self, centers: FloatArray, predicate: Predicate, features: FeatureSpace, box: Box, seeds: Sequence[int]
+    ) -> SearchResult:
+        """Search around every centre; all rows advance together, and none depends on the others.
+
+        Parameters
+        ----------
+        centers : array of shape (n, d)
+            Where to start.
+        predicate : callable
+            What is sought.
+        features : FeatureSpace
+            Units of distance, whole numbers.
+        box : Box
+            Where each row's points may lie.
+        seeds : sequence of int
+            One a row.
+        """
+        walls = box if self.bounded else features.unbounded(centers)
+        state = _State.start(centers, walls, features, seeds, self.initial_radius)
+        start = features.project(centers, walls)
+        self._settle_starts(state, start, predicate)
+        while (
+            active := np.flatnonzero(state.searching & (state.spent + self.n_candidates <= self.max_evaluations))
+        ).size:
+            candidates = features.project(
+                state.sample(active, self.n_candidates), walls.take(np.repeat(active, self.n_candidates))
+            )
+            hits = predicate(candidates, np.repeat(active, self.n_candidates)).reshape(len(active), -1)
+            state.spent[active] += self.n_candidates
+            shaped = candidates.reshape(len(active), self.n_candidates, -1)
+            distance = features.distance(shaped, centers[active, None], norm=self.norm)
+            state.advance(active, shaped, hits, distance)
+        return state.result()
+
+    @staticmethod
+    def _settle_starts(state: "_State", start: FloatArray, predicate: Predicate) -> None:
+        """A centre that is what we seek needs no search: every ball around it would hold a hit."""
+        rows = np.arange(len(start))
+        hit = predicate(start, rows)
+        state.points[:] = start
+        state.spent += 1
+        state.found |= hit
+        state.searching &= ~hit
+
+
+class _State:
+    """Where the search stands in each row."""
+
+    def __init__(
+        self, centers: FloatArray, directions: FloatArray, reach: FloatArray, seeds: Sequence[int], radius: float
+    ) -> None:
+        n = len(centers)
+        self.centers = centers
+        self.directions = directions
+        self.dimensions = (directions > 0).sum(axis=1)
+        self.reach = reach
+        self.generators = [np.random.default_rng(seed) for seed in seeds]
+        self.points = centers.copy()
+        self.found = np.zeros(n, dtype=bool)
+        self.searching = self.dimensions > 0
+        self.halving = np.ones(n, dtype=bool)
+        self.inner = np.zeros(n)
+        self.outer = np.full(n, radius)
+        self.step = np.full(n, radius)
+        self.spent = np.zeros(n, dtype=np.intp)
+
+    @classmethod
+    def start(
+        cls, centers: FloatArray, walls: Box, features: FeatureSpace, seeds: Sequence[int], radius: float
+    ) -> "_State":
+        # Along a feature that cannot move nothing is drawn, lest the spheres lose their volume to it.
+        free = (walls.lower < walls.upper) * features.scale
+        farthest = np.maximum(np.abs(walls.lower - centers), np.abs(walls.upper - centers)) / features.scale
+        return cls(centers, free, np.sqrt(np.square(farthest).sum(axis=1)), seeds, radius)
+
+    def sample(self, active: IntArray, n: int) -> FloatArray:
+        """Draw points uniformly from the shell of each active row, shape (active * n, d)."""
+        d = self.centers.shape[1]
+        normals = np.stack([self.generators[i].standard_normal((n, d)) for i in active])
+        uniforms = np.stack([self.generators[i].random(n) for i in active])
+        normals *= self.directions[active, None] > 0
+        normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+        # Uniform in volume: the radius is the inverse of its distribution function, in a form that cannot overflow.
+        dimensions = self.dimensions[active, None]
+        hole = (self.inner[active] / self.outer[active])[:, None] ** dimensions
+        radii = self.outer[active, None] * (hole + uniforms * (1 - hole)) ** (1 / dimensions)
+        moves = normals * radii[..., None] * self.directions[active, None]
+        return np.asarray((self.centers[active, None] + moves).reshape(-1, d))
+
+    def advance(self, active: IntArray, candidates: FloatArray, hits: BoolArray, distance: FloatArray) -> None:
+        """Halve, grow or finish each row by what its candidates were."""
+        any_hit = hits.any(axis=1)
+        halving = self.halving[active]
+        smaller = active[halving & any_hit]
+        self.step[smaller] /= 2
+        self.outer[smaller] = self.step[smaller]
+
+        growing = active[~any_hit]
+        self.halving[growing] = False
+        self.inner[growing] = self.outer[growing]
+        self.outer[growing] += self.step[growing]
+        # Beyond twice the box's reach, what is drawn is the same few corners again and again.
+        self.searching[growing[self.inner[growing] > 2 * self.reach[growing]]] = False
+
+        done = np.flatnonzero(~halving & any_hit)
+        best = np.where(hits[done], distance[done], np.inf).argmin(axis=1)
+        self.points[active[done]] = candidates[done, best]
+        self.found[active[done]] = True
+        self.searching[active[done]] = False
+
+    def result(self) -> SearchResult:
+        statuses: list[SearchStatus] = [
+            "found" if found else "budget-spent" if searching else "not-found"
+            for found, searching in zip(self.found, self.searching, strict=True)
+        ]
+        return SearchResult(self.points, statuses, self.spent)

@@ -1,0 +1,474 @@
+"""Distributions over retrained models: what may happen to the model, declared by the user."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from betarce.arrays import FloatArray, IntArray
+from betarce.ensemble import Ensemble
+from betarce.errors import ConstantMembers, DegenerateSpace, InvalidInput, MemberFailed, MemberWarning
+from betarce.models.families import Ranges, paper_ranges
+from betarce.models.recipe import Outcome, Recipe, Retraining, Table, set_parameters
+from betarce.progress import progress
+from betarce.seeding import derive, generator
+
+_MOST_REDRAWS = 1000
+
+
+class Trainer(Protocol):
+    """Whatever turns retrainings into models: a `Recipe`, or the user's own code."""
+
+    def batches(self, retrainings: Sequence[Retraining]) -> list[list[Retraining]]:
+        """Cut retrainings into pieces of work."""
+
+    def train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
+        """Train one batch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One retraining, who does it, and how often it had to be drawn again."""
+
+    trainer: Trainer
+    retraining: Retraining
+    redrawn: int = 0
+
+
+class Space(Protocol):
+    """A distribution over retrained models."""
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Draw what one member will be, from its own name and seed alone."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """The same data and hyperparameters, another random state.
+
+    Examples
+    --------
+    >>> Seed()
+    Seed()
+    """
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Change nothing but the seed."""
+        return Job(recipe, Retraining(name, seed))
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """The training rows drawn again with replacement, as many as there are.
+
+    Parameters
+    ----------
+    stratified : bool
+        Whether each class keeps its number of rows.
+    """
+
+    stratified: bool = False
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Draw rows until every class is among them."""
+        labels = np.unique(np.asarray(table.y), return_inverse=True)[1]
+        for attempt in range(_MOST_REDRAWS):
+            rows = bootstrap_rows(labels, generator(seed, "rows", attempt), stratified=self.stratified)
+            if len(np.unique(labels[rows])) == labels.max() + 1:
+                return Job(recipe, Retraining(name, seed, rows=rows), redrawn=attempt)
+        raise InvalidInput(
+            f"{_MOST_REDRAWS} bootstrap samples in a row lost a class: the smallest has "
+            f"{np.bincount(labels).min()} of {len(labels)} rows. Use Bootstrap(stratified=True)."
+        )
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Other hyperparameters, drawn from ranges; the data stay the same.
+
+    Parameters
+    ----------
+    ranges : mapping, callable or None
+        Parameter name to (low, high) for a uniform number, whole if both ends are; to a list for a choice; or to
+        anything with `rvs(random_state=...)`, such as a scipy distribution. A callable gets a numpy generator and
+        returns the parameters. None takes the paper's ranges, where the model is of one of its families.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> space = Architecture({"C": (0.1, 1.0), "solver": ["lbfgs", "sag"], "max_iter": (50, 200)})
+    >>> table = Table(np.array([[0.0], [1.0]]), np.array([0, 1]))
+    >>> sorted(space.plan(Recipe(LogisticRegression()), table, "a", seed=1).retraining.params)
+    ['C', 'max_iter', 'solver']
+    """
+
+    ranges: Ranges | None = None
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Draw every parameter independently."""
+        ranges = paper_ranges(recipe.estimator) if self.ranges is None else self.ranges
+        if ranges is None:
+            raise InvalidInput(
+                f"Architecture needs `ranges` for {type(recipe.estimator).__name__}, such as "
+                'Architecture({"max_depth": (2, 6)}): the paper varies only networks, LightGBM and logistic regression.'
+            )
+        rng = generator(seed, "parameters")
+        if callable(ranges):
+            params = dict(ranges(rng))
+        else:
+            params = {parameter: _pick(parameter, values, rng) for parameter, values in ranges.items()}
+        retraining = Retraining(name, seed, params=params)
+        set_parameters(recipe.unfitted(Retraining(name, seed)), params)
+        return Job(recipe, retraining)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One of several spaces for each member, at random.
+
+    Parameters
+    ----------
+    spaces : sequence of spaces
+        Names are accepted, such as "seed".
+    weights : sequence of float, optional
+        How often each is drawn, in proportion; equally often by default.
+
+    Examples
+    --------
+    >>> Mixture([Seed(), Bootstrap()], weights=[1, 3]).shares
+    (0.25, 0.75)
+    """
+
+    spaces: Sequence[Any]
+    weights: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        spaces = tuple(check_space(space) for space in self.spaces)
+        if not spaces or any(isinstance(space, Given) for space in spaces):
+            raise InvalidInput("`spaces` must be one or more spaces that can be drawn from; Given cannot.")
+        object.__setattr__(self, "spaces", spaces)
+        weights = [1.0] * len(spaces) if self.weights is None else [float(weight) for weight in self.weights]
+        if len(weights) != len(spaces) or min(weights) < 0 or not 0 < sum(weights) < np.inf:
+            raise InvalidInput(f"`weights` must be {len(spaces)} numbers >= 0, one a space; got {self.weights!r}.")
+        object.__setattr__(self, "weights", tuple(weights))
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """How often each space is drawn; they sum to 1."""
+        assert self.weights is not None
+        return tuple(weight / sum(self.weights) for weight in self.weights)
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Choose a space, then let it draw."""
+        chosen = generator(seed, "mixture").choice(len(self.spaces), p=self.shares)
+        job: Job = self.spaces[chosen].plan(recipe, table, name, seed)
+        return job
+
+
+@dataclass(frozen=True)
+class Custom:
+    """Anything that can be coded.
+
+    Parameters
+    ----------
+    draw : callable (X, y, seed) -> fitted model
+        Gets the training table and labels as they were passed to `fit`, and a seed of its own.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> def newest_rows(X, y, seed):
+    ...     cut = np.random.default_rng(seed).integers(0, len(X) // 2)
+    ...     return DecisionTreeClassifier(random_state=seed).fit(X[cut:], y[cut:])
+    >>> space = Custom(newest_rows)
+    """
+
+    draw: Callable[[Any, Any, int], object]
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Leave everything to the user's code."""
+        return Job(CustomTrainer(self.draw), Retraining(name, seed))
+
+
+@dataclass(frozen=True, eq=False)
+class CustomTrainer:
+    """Trains by the user's own function."""
+
+    draw: Callable[[Any, Any, int], object]
+
+    def batches(self, retrainings: Sequence[Retraining]) -> list[list[Retraining]]:
+        """One member at a time."""
+        return [[retraining] for retraining in retrainings]
+
+    def train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
+        """Call the function once a member."""
+        return [self._train_one(table, retraining) for retraining in retrainings]
+
+    def _train_one(self, table: Table, retraining: Retraining) -> Outcome:
+        try:
+            model = self.draw(table.X, table.y, retraining.seed)
+        except Exception as error:  # noqa: BLE001 - the user's own code may fail in any way; it is reported
+            return Outcome(None, error=f"{type(error).__name__}: {error}")
+        if not hasattr(model, "predict"):
+            return Outcome(None, error=f"`draw` must return a fitted model with `predict`; got {model!r}")
+        return Outcome(model)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Models that exist already: last year's, or those of another team.
+
+    They are dealt out at random, each to one role only, and taken as a random sample of what may come.
+
+    Parameters
+    ----------
+    models : sequence of fitted models
+        Anything with `predict`.
+    """
+
+    models: Sequence[object] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "models", list(self.models))
+        without = [model for model in self.models if not hasattr(model, "predict")]
+        if without or not self.models:
+            what = f"got {type(without[0]).__name__}" if without else "got none"
+            raise InvalidInput(f"`models` must be fitted models with `predict`; {what}.")
+        if len({id(model) for model in self.models}) < len(self.models):
+            raise InvalidInput("`models` must be distinct; the same object is in the list more than once.")
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Refuse: nothing new can be drawn."""
+        raise InvalidInput(
+            "Given(models) cannot draw fresh models. Keep some of yours aside, or declare how models are retrained."
+        )
+
+    def deal(self, sizes: Mapping[str, int], seed: int) -> dict[str, list[object]]:
+        """Deal the models out to roles, no model twice."""
+        needed = sum(sizes.values())
+        if needed > len(self.models):
+            roles = " and ".join(f"{n} to {role}" for role, n in sizes.items())
+            raise InvalidInput(
+                f"`models` must be at least {needed}, {roles}; got {len(self.models)}. "
+                "Add models, or ask for fewer with `n_models`."
+            )
+        order = iter(generator(seed, "given").permutation(len(self.models)))
+        return {role: [self.models[next(order)] for _ in range(n)] for role, n in sizes.items()}
+
+
+SPACES: Mapping[str, Callable[[], Any]] = {"seed": Seed, "bootstrap": Bootstrap, "architecture": Architecture}
+
+
+def check_space(space: object) -> Any:
+    """Turn a name or a space into a space.
+
+    Examples
+    --------
+    >>> check_space("bootstrap")
+    Bootstrap(stratified=False)
+    """
+    if isinstance(space, str) and space in SPACES:
+        return SPACES[space]()
+    if hasattr(space, "plan") and not isinstance(space, type):
+        return space
+    raise InvalidInput(
+        f"`space` must be one of {', '.join(map(repr, SPACES))}, or a space such as betarce.Bootstrap(); got {space!r}."
+    )
+
+
+def _pick(name: str, values: Any, rng: np.random.Generator) -> Any:
+    """Draw one parameter from its range."""
+    if hasattr(values, "rvs"):
+        return values.rvs(random_state=int(rng.integers(2**31)))
+    if isinstance(values, (list, range)) and len(values):
+        return values[rng.integers(len(values))]
+    match values:
+        case (int() as low, int() as high) if low <= high:
+            return int(rng.integers(low, high + 1))
+        case (int() | float() as low, int() | float() as high) if low <= high:
+            return float(rng.uniform(low, high))
+    raise InvalidInput(
+        f"`ranges[{name!r}]` must be (low, high), a list to choose from, or a distribution with `rvs`; got {values!r}."
+    )
+
+
+def bootstrap_rows(labels: IntArray, rng: np.random.Generator, *, stratified: bool = False) -> IntArray:
+    """Draw row numbers with replacement, as many as there are labels.
+
+    Examples
+    --------
+    >>> rows = bootstrap_rows(np.array([0, 0, 0, 1]), np.random.default_rng(0), stratified=True)
+    >>> int((rows == 3).sum())
+    1
+    """
+    if not stratified:
+        return rng.integers(len(labels), size=len(labels))
+    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    return np.concatenate([rows[rng.integers(len(rows), size=len(rows))] for rows in members])
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """The models drawn for one role.
+
+    Attributes
+    ----------
+    models : list
+        Fitted, in the order of their names.
+    redrawn : int
+        Bootstrap samples that lost a class and were drawn again.
+    """
+
+    models: list[object]
+    redrawn: int = 0
+
+
+def draw_members(
+    space: Any,
+    recipe: Recipe,
+    table: Table,
+    sizes: Mapping[str, int],
+    *,
+    seed: int,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> dict[str, Draw]:
+    """Draw and train members for one or more roles.
+
+    Every member depends on its name, which holds its role and number, and on nothing else: neither on `n_jobs` nor
+    on how many others are drawn. So members of different roles are never the same.
+
+    Parameters
+    ----------
+    space : space
+        What may happen.
+    recipe : Recipe
+        How a model is trained.
+    table : Table
+        The original training rows.
+    sizes : mapping of str to int
+        How many members each role gets.
+    seed : int
+        The seed of the whole computation.
+    n_jobs : int or None
+        Workers, as in joblib.
+    verbose : int
+        See `betarce.progress`.
+
+    Returns
+    -------
+    dict of str to Draw
+
+    Raises
+    ------
+    MemberFailed
+        If some could not be trained; the others are in its `.members`.
+    """
+    if isinstance(space, Given):
+        return {role: Draw(models) for role, models in space.deal(sizes, seed).items()}
+    jobs = {
+        role: [space.plan(recipe, table, f"{role}/{i}", derive(seed, role, i)) for i in range(n)]
+        for role, n in sizes.items()
+    }
+    everything = [job for role in jobs.values() for job in role]
+    outcomes = _train(everything, table, n_jobs=n_jobs, verbose=verbose)
+    _report_failures(everything, outcomes)
+    _report_warnings(everything, outcomes)
+    return {
+        role: Draw([outcomes[job.retraining.name].model for job in planned], sum(job.redrawn for job in planned))
+        for role, planned in jobs.items()
+    }
+
+
+def _train(jobs: Sequence[Job], table: Table, *, n_jobs: int | None, verbose: int) -> dict[str, Outcome]:
+    by_trainer: dict[Trainer, list[Retraining]] = defaultdict(list)
+    for job in jobs:
+        by_trainer[job.trainer].append(job.retraining)
+    batches = [(trainer, batch) for trainer, work in by_trainer.items() for batch in trainer.batches(work)]
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    outcomes: dict[str, Outcome] = {}
+    with progress("Training members", total=len(jobs), verbose=verbose) as advance:
+        results = parallel(delayed(trainer.train)(table, batch) for trainer, batch in batches)
+        for (_, batch), trained in zip(batches, results, strict=True):
+            outcomes.update((retraining.name, outcome) for retraining, outcome in zip(batch, trained, strict=True))
+            advance(len(batch))
+    return outcomes
+
+
+def _report_failures(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> None:
+    failed = [job.retraining for job in jobs if outcomes[job.retraining.name].model is None]
+    if not failed:
+        return
+    first = failed[0]
+    seeds = [retraining.seed for retraining in failed]
+    shown = ", ".join(f"{retraining.name} (seed {retraining.seed})" for retraining in failed[:5])
+    raise MemberFailed(
+        f"{len(failed)} of {len(jobs)} members could not be trained: {shown}{', ...' * (len(failed) > 5)}. "
+        f"The first said: {outcomes[first.name].error}. The {len(jobs) - len(failed)} others are in `error.members`; "
+        "to go on with them alone pass space=betarce.Given(error.members).",
+        members=[outcome.model for outcome in outcomes.values() if outcome.model is not None],
+        seeds=seeds,
+    )
+
+
+def _report_warnings(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> None:
+    warned = [job.retraining for job in jobs if outcomes[job.retraining.name].warning]
+    if warned:
+        warnings.warn(
+            f"{len(warned)} of {len(jobs)} members were trained with warnings. The first, of {warned[0].name} "
+            f"(seed {warned[0].seed}): {outcomes[warned[0].name].warning}",
+            MemberWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_odd_members(ensemble: Ensemble, points: FloatArray, space: object, estimator: object) -> None:
+    """Say so if all members are the same model, or if some answer one class everywhere.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The members drawn.
+    points : array of shape (n, d)
+        Training rows.
+    space, estimator : object
+        What they were drawn from, for the message.
+    """
+    if len(ensemble) < 2:
+        return
+    margins = ensemble.margins(points, ensemble.classes[1])
+    if (margins == margins[:, :1]).all():
+        warnings.warn(_why_degenerate(len(ensemble), space, estimator), DegenerateSpace, stacklevel=3)
+        return
+    labels = ensemble.labels(points)
+    constant = (labels == labels[:1]).all(axis=0)
+    if constant.any():
+        shown = ", ".join(f"{label!r}" for label in np.unique(labels[0, constant]).tolist())
+        warnings.warn(
+            f"{int(constant.sum())} of {len(ensemble)} members answer one class ({shown}) for every training row. "
+            "They are part of the declared space and vote like all others, so some targets may be out of reach. "
+            "Train longer, or declare a space without them.",
+            ConstantMembers,
+            stacklevel=3,
+        )
+
+
+def _why_degenerate(n: int, space: object, estimator: object) -> str:
+    name = type(estimator).__name__
+    if isinstance(space, Seed):
+        why = f"training {name} uses no randomness, so another seed changes nothing"
+        if name == "LGBMClassifier":
+            why += " (LightGBM samples rows only with subsample < 1 and subsample_freq >= 1)"
+    else:
+        why = f"the changes that {space!r} declares do not reach {name}"
+    return (
+        f"All {n} members are the same model: {why}. A certificate from them would say nothing about retraining. "
+        "Use betarce.Bootstrap(), or wrap the model in betarce.ValidationSplit."
+    )

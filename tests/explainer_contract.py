@@ -1,0 +1,60 @@
+"""What every explainer keeps to."""
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+
+from betarce.ensemble import Ensemble
+from betarce.explainers import Problem
+from betarce.features import FeatureSpace, immutable
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame({"a": RNG.random(200), "b": RNG.integers(0, 10, 200), "c": RNG.random(200) * 100})
+LABELS = (TABLE["a"] + TABLE["b"] / 10 > 1).astype(int)
+MODEL = LogisticRegression(C=100, max_iter=1000).fit(TABLE, LABELS)
+FEATURES = FeatureSpace.infer(TABLE, rules={"c": immutable()})
+POINTS = FEATURES.encode(TABLE)
+PROBLEM = Problem(Ensemble([MODEL], [0, 1], decode=FEATURES.decode), FEATURES, POINTS, LABELS.to_numpy())
+ORIGINALS = POINTS[:12]
+TARGETS = 1 - MODEL.predict(TABLE[:12])
+SEEDS = list(range(12))
+
+
+class ExplainerContract:
+    """Inherit and set `explainer`."""
+
+    explainer = None
+
+    def run(self, rows=slice(None)):
+        originals = ORIGINALS[rows]
+        seeds = list(np.array(SEEDS)[rows])
+        return self.explainer.explain(originals, TARGETS[rows], PROBLEM, FEATURES.box(originals), seeds)
+
+    def test_the_same_seed_gives_the_same_answer(self):
+        np.testing.assert_array_equal(self.run().points, self.run().points)
+
+    def test_a_row_does_not_depend_on_the_batch_it_is_in(self):
+        together = self.run().points
+        for i in (0, 7):
+            np.testing.assert_array_equal(self.run(rows=[i]).points[0], together[i])
+
+    def test_what_is_found_has_the_target_class_under_the_real_model(self):
+        result = self.run()
+        assert result.found.any()
+        labels = MODEL.predict(FEATURES.decode(result.points))
+        np.testing.assert_array_equal(labels[result.found], TARGETS[result.found])
+
+    def test_rules_and_bounds_hold(self):
+        result, box = self.run(), FEATURES.box(ORIGINALS)
+        assert (result.points >= box.lower).all()
+        assert (result.points <= box.upper).all()
+        np.testing.assert_array_equal(FEATURES.encode(FEATURES.decode(result.points)), result.points)
+
+    def test_inputs_are_left_alone(self):
+        before = ORIGINALS.copy()
+        self.run()
+        np.testing.assert_array_equal(ORIGINALS, before)
+
+    def test_reasons_are_given_exactly_where_nothing_was_found(self):
+        result = self.run()
+        assert [bool(reason) for reason in result.reasons] == list(~result.found)

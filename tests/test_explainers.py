@@ -1,0 +1,66 @@
+"""Base methods: the contract, and foreign functions."""
+
+import numpy as np
+import pytest
+
+from betarce.errors import InvalidInput
+from betarce.explainers import FromCallable, GrowingSpheres, check_explainer
+from betarce.search import GrowingSpheresSearch
+from explainer_contract import FEATURES, MODEL, ORIGINALS, PROBLEM, SEEDS, TABLE, TARGETS, ExplainerContract
+
+
+class TestGrowingSpheres(ExplainerContract):
+    explainer = GrowingSpheres()
+
+
+def nearest_of_the_class(x, model, target):
+    rows = TABLE[(model.predict(TABLE) == target)].assign(c=x["c"])
+    rows = rows[model.predict(rows) == target]
+    return rows.loc[((rows - x) / FEATURES.scale).abs().sum(axis=1).astype(float).idxmin()]
+
+
+class TestFromCallable(ExplainerContract):
+    explainer = FromCallable(nearest_of_the_class)
+
+
+def explain(explainer):
+    return explainer.explain(ORIGINALS, TARGETS, PROBLEM, FEATURES.box(ORIGINALS), SEEDS)
+
+
+def test_a_function_that_fails_for_one_row_spoils_no_other():
+    calls = []
+
+    def moody(x, model, target):
+        calls.append(x)
+        if len(calls) == 3:
+            raise RuntimeError("no idea")
+        return nearest_of_the_class(x, model, target)
+
+    result = explain(FromCallable(moody))
+    np.testing.assert_array_equal(np.flatnonzero(~result.found), [2])
+    assert result.reasons[2] == "The base method failed: RuntimeError: no idea"
+
+
+def test_a_function_that_returns_nonsense_says_so():
+    result = explain(FromCallable(lambda x, model, target: [1.0]))
+    assert not result.found.any()
+    assert "must have the 3 columns" in result.reasons[0]
+
+
+def test_a_spent_budget_gives_a_reason():
+    result = explain(GrowingSpheres(GrowingSpheresSearch(max_evaluations=1)))
+    assert not result.found.any()
+    assert "Raise `max_evaluations`" in result.reasons[0]
+
+
+@pytest.mark.parametrize("base", ["magic", 3, GrowingSpheres])
+def test_an_unknown_base_is_refused(base):
+    with pytest.raises(InvalidInput, match="`base` must be"):
+        check_explainer(base)
+
+
+def test_the_model_gets_the_users_own_table():
+    seen = []
+    explain(FromCallable(lambda x, model, target: seen.append((x, model)) or x))
+    assert list(seen[0][0].index) == list(TABLE.columns)
+    assert seen[0][1] is MODEL

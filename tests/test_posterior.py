@@ -1,0 +1,224 @@
+"""The statistics against closed forms, the paper's table, and simulation."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta, binom
+
+from betarce.errors import CorruptFile, InvalidInput, UnreachableGuarantee
+from betarce.posterior import (
+    EXACT,
+    JEFFREYS,
+    UNIFORM,
+    Certificate,
+    Guarantee,
+    Prior,
+    check_prior,
+    interval,
+    lower_bound,
+    max_delta,
+)
+
+PRIORS = st.sampled_from([JEFFREYS, UNIFORM, EXACT])
+SHARES = st.floats(0.05, 0.99)
+
+# The paper's appendix: "A table of ready-to-use parameter settings". Rows are k, columns alpha, cells delta.
+PAPER_ALPHAS = (0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.999)
+PAPER_TABLE = {
+    1: (0.387, 0.316, 0.224, 0.158, 0.112, 0.071, 0.022),
+    2: (0.531, 0.464, 0.368, 0.292, 0.232, 0.171, 0.079),
+    4: (0.684, 0.631, 0.549, 0.478, 0.416, 0.347, 0.219),
+    12: (0.864, 0.838, 0.794, 0.753, 0.714, 0.665, 0.557),
+    20: (0.914, 0.896, 0.867, 0.839, 0.812, 0.777, 0.696),
+    28: (0.937, 0.924, 0.902, 0.881, 0.860, 0.833, 0.769),
+    36: (0.950, 0.940, 0.922, 0.905, 0.888, 0.867, 0.814),
+    44: (0.959, 0.950, 0.936, 0.921, 0.907, 0.889, 0.845),
+    52: (0.965, 0.957, 0.945, 0.933, 0.921, 0.905, 0.866),
+    60: (0.969, 0.963, 0.952, 0.941, 0.931, 0.917, 0.883),
+    68: (0.973, 0.967, 0.958, 0.948, 0.938, 0.926, 0.896),
+    76: (0.976, 0.971, 0.962, 0.953, 0.945, 0.934, 0.906),
+    84: (0.978, 0.973, 0.965, 0.958, 0.950, 0.940, 0.914),
+    92: (0.980, 0.976, 0.968, 0.961, 0.954, 0.945, 0.922),
+    100: (0.981, 0.977, 0.971, 0.964, 0.958, 0.949, 0.928),
+    108: (0.983, 0.979, 0.973, 0.967, 0.961, 0.953, 0.933),
+    116: (0.984, 0.981, 0.975, 0.969, 0.963, 0.956, 0.937),
+    124: (0.985, 0.982, 0.976, 0.971, 0.966, 0.958, 0.941),
+}
+
+
+@pytest.mark.parametrize("n_models", PAPER_TABLE)
+@pytest.mark.parametrize("column", range(len(PAPER_ALPHAS)))
+def test_the_papers_table_is_the_uniform_prior_with_the_two_sided_tail(n_models, column):
+    ours = max_delta(n_models, confidence=PAPER_ALPHAS[column], prior=UNIFORM, tail="two-sided")
+    assert round(float(ours), 3) == PAPER_TABLE[n_models][column]
+
+
+def test_the_prior_and_tail_that_the_paper_states_do_not_give_its_table():
+    stated = [
+        [round(float(max_delta(n, confidence=alpha, prior=JEFFREYS)), 3) for alpha in PAPER_ALPHAS] for n in PAPER_TABLE
+    ]
+    differing = np.array(stated) != np.array(list(PAPER_TABLE.values()))
+    assert differing.mean() > 0.9
+
+
+@given(n=st.integers(1, 300), confidence=SHARES, prior=PRIORS, data=st.data())
+def test_the_bound_is_the_quantile_of_the_posterior(n, confidence, prior, data):
+    z = data.draw(st.integers(1, n))
+    expected = beta.ppf(1 - confidence, prior.a + z, prior.b + n - z)
+    assert lower_bound(z, n, confidence=confidence, prior=prior) == pytest.approx(expected, abs=1e-9)
+
+
+@given(n=st.integers(1, 300), confidence=SHARES, prior=PRIORS)
+def test_more_agreement_never_lowers_the_bound(n, confidence, prior):
+    bounds = lower_bound(np.arange(n + 1), n, confidence=confidence, prior=prior)
+    assert (np.diff(bounds) >= -1e-12).all()
+    assert bounds.min() >= 0
+    assert bounds.max() <= 1
+
+
+@given(n=st.integers(1, 200), delta=SHARES, confidence=SHARES, prior=PRIORS)
+def test_the_quorum_is_the_least_vote_whose_bound_reaches_delta(n, delta, confidence, prior):
+    guarantee = Guarantee(delta, confidence, prior)
+    bounds = guarantee.lower_bound(np.arange(n + 1), np.full(n + 1, n))
+    if guarantee.max_delta(n) < delta - 1e-9:
+        with pytest.raises(UnreachableGuarantee, match=f"at least {guarantee.min_models()} are needed"):
+            guarantee.quorum(n)
+    elif guarantee.max_delta(n) > delta + 1e-9:
+        quorum = guarantee.quorum(n)
+        assert bounds[quorum] >= delta - 1e-9
+        assert quorum == 0 or bounds[quorum - 1] < delta + 1e-9
+
+
+@given(delta=st.floats(0.05, 0.98), confidence=st.floats(0.05, 0.99), prior=PRIORS, dissent=st.integers(0, 4))
+def test_min_models_is_enough_and_one_less_is_not(delta, confidence, prior, dissent):
+    guarantee = Guarantee(delta, confidence, prior)
+    n = guarantee.min_models(allowed_dissent=dissent)
+    assert guarantee.quorum(n) <= n - dissent
+    if n > max(dissent, 1):
+        assert not guarantee.certify(n - 1 - dissent, n - 1).certified
+
+
+def test_known_sizes():
+    assert Guarantee(0.9, 0.95).min_models() == 18
+    assert Guarantee(0.9, 0.95).min_models(allowed_dissent=1) == 38
+    assert Guarantee(0.9, 0.95, EXACT).min_models() == 29  # the smallest n with 0.9 ** n <= 0.05
+
+
+@given(n=st.integers(1, 200), confidence=SHARES, data=st.data())
+def test_exact_is_clopper_pearson(n, confidence, data):
+    z = data.draw(st.integers(0, n))
+    low, high = interval(z, n, confidence=confidence, prior=EXACT)
+    tail = (1 - confidence) / 2
+    expected_low = 0.0 if z == 0 else beta.ppf(tail, z, n - z + 1)
+    expected_high = 1.0 if z == n else beta.ppf(1 - tail, z + 1, n - z)
+    assert low == pytest.approx(expected_low, abs=1e-9)
+    assert high == pytest.approx(expected_high, abs=1e-9)
+
+
+@given(n=st.integers(1, 200), confidence=SHARES, prior=PRIORS, data=st.data())
+def test_the_interval_holds_the_share_that_agreed(n, confidence, prior, data):
+    z = data.draw(st.integers(0, n))
+    low, high = interval(z, n, confidence=max(confidence, 0.5), prior=prior)
+    assert low <= (prior.a + z) / (prior.a + prior.b + n) + 0.5 / n
+    assert high >= low
+
+
+@pytest.mark.parametrize("delta", [0.8, 0.9])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+@pytest.mark.parametrize("n", [32, 38, 100])
+def test_the_exact_guarantee_holds_for_every_true_rate(delta, confidence, n):
+    quorum = Guarantee(delta, confidence, EXACT).quorum(n)
+    just_below = delta - 1e-9
+    assert binom.sf(quorum - 1, n, just_below) <= 1 - confidence
+
+
+def test_jeffreys_may_certify_too_often_just_below_delta():
+    # METHOD: 32 models, delta 0.9, confidence 0.9: 15.6 % against 3.4 %.
+    rates = {prior: binom.sf(Guarantee(0.9, 0.9, prior).quorum(32) - 1, 32, 0.8999) for prior in (JEFFREYS, EXACT)}
+    assert rates[JEFFREYS] == pytest.approx(0.156, abs=0.001)
+    assert rates[EXACT] == pytest.approx(0.034, abs=0.001)
+
+
+def test_with_a_true_rate_drawn_from_the_prior_certified_points_are_robust_as_often_as_promised():
+    rng = np.random.default_rng(0)
+    rates = rng.beta(0.5, 0.5, size=200_000)
+    votes = rng.binomial(38, rates)
+    certified = votes >= Guarantee(0.9, 0.95).quorum(38)
+    assert (rates[certified] >= 0.9).mean() >= 0.95
+
+
+def test_a_certificate_speaks_plainly_and_never_rounds_up():
+    assert str(Guarantee(0.9, 0.95).certify(37, 38)) == (
+        "37 of 38 fresh models agree: valid for >= 90.1 % with 95 % confidence"
+    )
+    assert "optimistic" in str(Guarantee(0.9, 0.95).certify(37, 38, members="search"))
+    assert "short of the 90 % asked for" in str(Guarantee(0.9, 0.95).certify(36, 38))
+    bound = Guarantee(0.9, 0.95).certify(37, 38).lower_bound
+    assert bound >= 0.901
+
+
+@given(n=st.integers(1, 100), prior=PRIORS, target=st.sampled_from(["yes", 1, 2.5, True, None]), data=st.data())
+def test_a_certificate_survives_json(n, prior, target, data):
+    z = data.draw(st.integers(0, n))
+    certificate = Guarantee(0.8, 0.9, prior).certify(z, n, target=target, space="Bootstrap()", point="abc")
+    again = Certificate.from_json(certificate.to_json())
+    assert again == certificate
+    assert again.lower_bound == certificate.lower_bound
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_agree": 38}, "does not add up"),
+        ({"lower_bound": 0.99}, "does not add up"),
+        ({"certified": False}, "does not add up"),
+        ({"n_agree": 39}, "not a readable"),
+        ({"surprise": 1}, "not a readable"),
+        ({"betarce_certificate": 99}, "Upgrade betarce"),
+    ],
+)
+def test_a_tampered_certificate_is_refused(change, message):
+    fields = json.loads(Guarantee(0.9, 0.95).certify(37, 38).to_json()) | change
+    with pytest.raises(CorruptFile, match=message):
+        Certificate.from_json(json.dumps(fields))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"a": 1}'])
+def test_what_is_no_certificate_is_refused(text):
+    with pytest.raises(CorruptFile):
+        Certificate.from_json(text)
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.1, 1.5, float("nan"), "0.9", None, True])
+@pytest.mark.parametrize("name", ["delta", "confidence"])
+def test_shares_must_lie_between_zero_and_one(name, value):
+    with pytest.raises(InvalidInput, match=f"`{name}` must be strictly between 0 and 1"):
+        Guarantee(**{name: value})
+
+
+@pytest.mark.parametrize("prior", ["flat", (1,), (-1, 1), (1, 0), None, 3])
+def test_an_unknown_prior_is_refused(prior):
+    with pytest.raises(InvalidInput, match="prior"):
+        check_prior(prior)
+
+
+@pytest.mark.parametrize(("n_agree", "n_models"), [(3, 2), (-1, 2), (0, 0), (1.5, 3)])
+def test_impossible_votes_are_refused(n_agree, n_models):
+    with pytest.raises(InvalidInput):
+        lower_bound(n_agree, n_models)
+
+
+def test_an_unreachable_guarantee_says_what_to_do():
+    with pytest.raises(UnreachableGuarantee) as caught:
+        Guarantee(0.9, 0.95).quorum(10)
+    assert str(caught.value) == (
+        "10 models cannot certify delta=0.9 at confidence=0.95, even if all agree: at least 18 are needed. "
+        "Draw more models, or lower `delta` or `confidence`."
+    )
+
+
+def test_a_custom_prior_works_everywhere():
+    assert Guarantee(0.9, 0.95, Prior(3, 1)).min_models() < Guarantee(0.9, 0.95).min_models() + 10

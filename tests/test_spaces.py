@@ -1,0 +1,253 @@
+"""Spaces: the contract for each, and what is particular to one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import loguniform
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from betarce import (
+    Architecture,
+    Bootstrap,
+    Custom,
+    Ensemble,
+    Given,
+    Mixture,
+    Network,
+    Seed,
+    ValidationSplit,
+    paper_model,
+)
+from betarce.errors import ConstantMembers, DegenerateSpace, InvalidInput, MemberFailed, MemberWarning
+from betarce.models.recipe import Recipe, Table
+from betarce.spaces import bootstrap_rows, check_space, draw_members, warn_of_odd_members
+from space_contract import SpaceContract, X, Y
+
+
+def shuffled_tree(X, y, seed):
+    rows = np.random.default_rng(seed).permutation(len(X))[: len(X) // 2]
+    return DecisionTreeClassifier(random_state=seed).fit(X[rows], y[rows])
+
+
+class TestSeed(SpaceContract):
+    space = Seed()
+
+
+class TestSeedOfNetworks(SpaceContract):
+    space = Seed()
+    estimator = Network(hidden_layers=1, neurons=8, max_epochs=30, learning_rate=0.01)
+
+
+class TestBootstrap(SpaceContract):
+    space = Bootstrap()
+
+
+class TestStratifiedBootstrap(SpaceContract):
+    space = Bootstrap(stratified=True)
+
+
+class TestBootstrapOfNetworks(SpaceContract):
+    space = Bootstrap()
+    estimator = Network(hidden_layers=1, neurons=8, max_epochs=30, learning_rate=0.01)
+
+
+class TestArchitecture(SpaceContract):
+    space = Architecture({"max_depth": (2, 9), "min_samples_leaf": [1, 2, 5, 9], "ccp_alpha": (0.0, 0.01)})
+
+
+class TestArchitectureOfNetworks(SpaceContract):
+    space = Architecture({"hidden_layers": (1, 2), "neurons": (4, 8)})
+    estimator = Network(hidden_layers=1, neurons=8, max_epochs=30, learning_rate=0.01)
+
+
+class TestMixture(SpaceContract):
+    space = Mixture([Seed(), "bootstrap", Custom(shuffled_tree)], weights=[1, 2, 1])
+
+
+class TestCustom(SpaceContract):
+    space = Custom(shuffled_tree)
+
+
+class TestPaperLogistic(SpaceContract):
+    space = Bootstrap()
+    estimator = paper_model("logistic")
+
+
+class TestPaperLightGBM(SpaceContract):
+    space = Architecture()
+    estimator = paper_model("lightgbm")
+
+
+def draw(space, estimator, sizes, X=X, y=Y, **options):
+    return draw_members(space, Recipe(estimator), Table(X, y), sizes, seed=0, **{"verbose": -1, **options})
+
+
+def test_every_bootstrap_is_drawn_from_the_original_rows():
+    seen = []
+
+    class Spy(DummyClassifier):
+        def fit(self, X, y):
+            seen.append(np.asarray(X)[:, 0])
+            return super().fit(X, y)
+
+    rows = np.arange(200.0)[:, None]
+    draw(Bootstrap(), Spy(), {"search": 3}, X=rows, y=np.arange(200) % 2)
+    for sample in seen:
+        assert len(sample) == 200
+        # A bootstrap holds about 63 % of the rows; one of a bootstrap would hold about 47 %.
+        assert 0.55 < len(np.unique(sample)) / 200 < 0.72
+
+
+def test_a_stratified_bootstrap_keeps_the_size_of_every_class():
+    labels = np.array([0] * 90 + [1] * 10)
+    rows = bootstrap_rows(labels, np.random.default_rng(0), stratified=True)
+    np.testing.assert_array_equal(np.bincount(labels[rows]), [90, 10])
+
+
+def test_a_bootstrap_that_loses_a_class_is_drawn_again_and_counted():
+    y = np.array([0] * 29 + [1])
+    drawn = draw(Bootstrap(), DecisionTreeClassifier(), {"search": 40}, X=X[:30], y=y)["search"]
+    assert all(len(model.classes_) == 2 for model in drawn.models)
+    assert drawn.redrawn > 5
+
+
+def test_every_random_state_inside_a_pipeline_is_set():
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=3, n_jobs=2))
+    a, b = draw(Seed(), pipeline, {"search": 2})["search"].models
+    seeds = [model[-1].random_state for model in (a, b)]
+    assert None not in seeds
+    assert seeds[0] != seeds[1]
+    assert a[-1].n_jobs == 1
+    assert pipeline[-1].random_state is None
+
+
+def test_scipy_distributions_and_callables_are_ranges_too():
+    space = Architecture({"C": loguniform(0.01, 100)})
+    models = draw(space, LogisticRegression(), {"search": 5})["search"].models
+    assert len({model.C for model in models}) == 5
+    models = draw(Architecture(lambda rng: {"C": rng.uniform(1, 2)}), LogisticRegression(), {"search": 3})[
+        "search"
+    ].models
+    assert all(1 <= model.C <= 2 for model in models)
+
+
+def test_whole_ranges_give_whole_numbers_with_both_ends():
+    models = draw(Architecture({"max_depth": (2, 4)}), DecisionTreeClassifier(), {"search": 40})["search"].models
+    assert {model.max_depth for model in models} == {2, 3, 4}
+
+
+@pytest.mark.parametrize("family", ["logistic", "lightgbm", "network"])
+def test_the_paper_varies_its_own_families_without_being_told_how(family):
+    estimator = paper_model(family)
+    if family == "network":
+        estimator.set_params(max_epochs=1)
+    models = draw(Architecture(), estimator, {"search": 3})["search"].models
+    parameters = [{k: v for k, v in m.get_params().items() if "random_state" not in k} for m in models]
+    assert str(parameters[0]) != str(parameters[1])
+
+
+def test_a_mixture_draws_each_space_in_proportion():
+    models = draw(
+        Mixture([Architecture({"max_depth": [1]}), Seed()], weights=[3, 1]), DecisionTreeClassifier(), {"a": 200}
+    )
+    share = np.mean([model.max_depth == 1 for model in models["a"].models])
+    assert share == pytest.approx(0.75, abs=0.1)
+
+
+def test_given_models_are_dealt_to_one_role_each():
+    models = [DummyClassifier(random_state=i).fit(X, Y) for i in range(10)]
+    dealt = draw(Given(models), None, {"search": 4, "certify": 6})
+    assert {id(m) for part in dealt.values() for m in part.models} == {id(m) for m in models}
+
+
+def test_members_are_trained_on_the_users_own_table():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    [model] = draw(Bootstrap(), DecisionTreeClassifier(), {"search": 1}, X=frame)["search"].models
+    assert list(model.feature_names_in_) == list("abcd")
+
+
+def test_a_member_that_fails_is_named_with_its_seed_and_the_others_are_kept():
+    def moody(X, y, seed):
+        if seed % 3 == 0:
+            raise RuntimeError("out of luck")
+        return DecisionTreeClassifier(random_state=seed).fit(X, y)
+
+    with pytest.raises(MemberFailed, match=r"search/\d+ \(seed \d+\).*RuntimeError: out of luck") as caught:
+        draw(Custom(moody), None, {"search": 12})
+    assert len(caught.value.members) + len(caught.value.seeds) == 12
+    assert all(seed % 3 == 0 for seed in caught.value.seeds)
+    assert len(Given(caught.value.members)) == len(caught.value.members)
+
+
+def test_a_custom_draw_that_returns_no_model_is_reported():
+    with pytest.raises(MemberFailed, match="must return a fitted model"):
+        draw(Custom(lambda X, y, seed: 3), None, {"search": 2})
+
+
+def test_warnings_of_members_are_summed_up_in_one():
+    with pytest.warns(MemberWarning, match=r"3 of 3 members .* ConvergenceWarning"):
+        draw(Seed(), LogisticRegression(solver="sag", max_iter=1), {"search": 3})
+
+
+def warn_about(space, estimator, n=4):
+    drawn = draw(space, estimator, {"search": n})["search"].models
+    warn_of_odd_members(Ensemble(drawn, [0, 1]), X, space, estimator)
+
+
+def test_a_space_of_identical_members_warns_and_says_why():
+    with pytest.warns(DegenerateSpace, match="LogisticRegression uses no randomness"):
+        warn_about(Seed(), LogisticRegression())
+
+
+def test_a_validation_split_makes_deterministic_learners_differ():
+    warn_about(Seed(), ValidationSplit(LogisticRegression()))
+
+
+def test_lightgbm_without_bagging_is_told_what_is_missing():
+    lightgbm = pytest.importorskip("lightgbm")
+    with pytest.warns(DegenerateSpace, match="subsample_freq"):
+        warn_about(Seed(), lightgbm.LGBMClassifier(n_estimators=3, verbosity=-1))
+
+
+def test_constant_members_are_reported_not_dropped():
+    def sometimes_lazy(X, y, seed):
+        lazy = seed % 2
+        return (DummyClassifier(strategy="constant", constant=1) if lazy else DecisionTreeClassifier()).fit(X, y)
+
+    with pytest.warns(ConstantMembers, match="answer one class"):
+        warn_about(Custom(sometimes_lazy), None, n=8)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: check_space("weekly"), "`space` must be one of"),
+        (lambda: check_space(Bootstrap), "`space` must be one of"),
+        (lambda: Mixture([]), "`spaces` must be"),
+        (lambda: Mixture([Seed()], weights=[1, 2]), "`weights` must be 1 numbers"),
+        (lambda: Mixture([Seed()], weights=[-1]), "`weights` must be"),
+        (lambda: Given([]), "`models` must be fitted models"),
+        (lambda: Given([object()]), "`models` must be fitted models"),
+        (lambda: draw(Architecture(), DecisionTreeClassifier(), {"a": 1}), "Architecture needs `ranges`"),
+        (lambda: draw(Architecture({"depth": (1, 2)}), DecisionTreeClassifier(), {"a": 1}), "no parameter 'depth'"),
+        (
+            lambda: draw(Architecture({"max_depth": (3, 1)}), DecisionTreeClassifier(), {"a": 1}),
+            "must be \\(low, high\\)",
+        ),
+        (lambda: draw(Given([DummyClassifier()]), None, {"search": 1, "certify": 1}), "at least 2"),
+    ],
+)
+def test_wrong_spaces_are_refused_with_a_clear_word(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+def test_the_same_model_cannot_be_given_twice():
+    model = DummyClassifier()
+    with pytest.raises(InvalidInput, match="distinct"):
+        Given([model, model])
