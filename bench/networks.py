@@ -16,6 +16,7 @@ from sklearn.preprocessing import minmax_scale
 from threadpoolctl import threadpool_limits
 from torch import nn
 
+from betarce.ensemble.affine import Peeled
 from betarce.ensemble.networks import stack
 from betarce.models.network import Network
 from betarce.models.network_training import train_networks
@@ -119,11 +120,11 @@ def small_training() -> list[dict[str, object]]:
 def answering(name: str, members: list[object], X: np.ndarray) -> dict[str, object]:
     """Ask 32 members about 100 candidates: one kernel against one `predict` per member and candidate."""
     points = X[:N_CANDIDATES]
-    kernel = stack(members)
+    kernel = stack([Peeled(member) for member in members])
     assert kernel is not None
     baseline, ours = fastest(
         lambda: [member.predict(point[np.newaxis]) for point in points for member in members],
-        lambda: (kernel.scores(points, slice(None)), kernel.doubt(points)),
+        lambda: (kernel.scores(points, slice(None)), kernel.doubt(points, slice(None))),
     )
     return row(f"answer: {name}, {N_MEMBERS} members x {N_CANDIDATES} candidates", baseline, ours, 30.0)
 

@@ -10,7 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from betarce.ensemble.networks import NetworkKernel, stack
+from betarce.ensemble import networks as kernels
+from betarce.ensemble.affine import Peeled
+from betarce.ensemble.networks import NetworkKernel
 from betarce.models.network import Network, rounding
 from betarce.models.network_training import train_networks
 
@@ -18,6 +20,14 @@ RANDOM = np.random.default_rng(0)
 X = RANDOM.random((150, 4))
 TWO = np.where(X[:, 0] + 0.3 * X[:, 1] + 0.1 * RANDOM.normal(size=150) > 0.65, "yes", "no")
 THREE = np.digitize(X[:, 0] + 0.3 * X[:, 1], [0.5, 0.8])
+
+
+def stack(members, scalers=None):
+    peeled = [
+        Peeled(member, *(scaler or ()))
+        for member, scaler in zip(members, scalers or [None] * len(members), strict=True)
+    ]
+    return kernels.stack(peeled)
 
 
 def networks(y, n=6, **parameters):
@@ -51,7 +61,7 @@ def boundary(member, n=40):
 
 def labels(kernel, points, classes):
     """Read labels off the scores, and say which of them hang on less than the doubt."""
-    scores, doubt = kernel.scores(points, slice(None)), kernel.doubt(points)
+    scores, doubt = kernel.scores(points, slice(None)), kernel.doubt(points, slice(None))
     if scores.ndim == 2:
         return classes[(scores > 0).astype(int)], np.abs(scores) <= doubt
     top = np.sort(scores, axis=2)
@@ -63,11 +73,18 @@ def pruned(member):
     weights = member.weights_ if isinstance(member, Network) else member.coefs_
     for layer in weights[:-1]:
         layer[:, np.argsort(np.linalg.norm(layer, axis=0))[:-3]] = 0
-    shift = np.median(own_scores(member, X))
+    scores = own_scores(member, X)
+    shift = (scores.min() + scores.max()) / 2
     (member.biases_ if isinstance(member, Network) else member.intercepts_)[-1][:] -= np.float32(shift)
     if isinstance(member, Network):
         member.rounding_ = rounding(member.weights_, member.biases_)
     return member
+
+
+def alive(members):
+    found = [member for member in members if len(set(member.predict(X))) > 1]
+    assert len(found) > 2
+    return found
 
 
 def own_scores(member, points):
@@ -86,8 +103,8 @@ FAMILIES = {
     "logistic": lambda: perceptrons(TWO, activation="logistic", solver="lbfgs"),
     "identity": lambda: perceptrons(TWO, activation="identity"),
     "softmax": lambda: perceptrons(THREE),
-    "pruned": lambda: [pruned(member) for member in perceptrons(TWO)],
-    "pruned network": lambda: [pruned(member) for member in networks(TWO)],
+    "pruned": lambda: alive(map(pruned, perceptrons(TWO, n=8))),
+    "pruned network": lambda: alive(map(pruned, networks(TWO, n=12))),
 }
 
 
@@ -115,12 +132,12 @@ def test_few_random_points_are_in_doubt(members):
 
 def test_scores_lie_within_the_doubt_of_each_members_own():
     narrow = networks(TWO, hidden_layers=1, neurons=5)
-    for members in (networks(TWO), networks(THREE), narrow, [pruned(member) for member in networks(TWO)]):
+    for members in (networks(TWO), networks(THREE), narrow, alive(map(pruned, networks(TWO, n=12)))):
         points = np.vstack([X, RANDOM.normal(0.5, 30, (300, X.shape[1])), boundary(members[0])])
         kernel = stack(members)
         own = np.stack([member.decision_function(points) for member in members], axis=1)
         errors = np.abs(kernel.scores(points, slice(None)) - own)
-        doubt = kernel.doubt(points)
+        doubt = kernel.doubt(points, slice(None))
         assert (errors <= (doubt if own.ndim == 2 else doubt[:, :, np.newaxis])).all()
 
 
@@ -142,7 +159,7 @@ def test_a_sigmoid_that_rounds_to_one_half_is_in_doubt():
     kernel = stack([member])
     assert kernel.scores(X, slice(None))[0, 0] > 0
     assert member.predict(X[:1])[0] == member.classes_[0]
-    assert (np.abs(kernel.scores(X, slice(None))) <= kernel.doubt(X)).all()
+    assert (np.abs(kernel.scores(X, slice(None))) <= kernel.doubt(X, slice(None))).all()
 
 
 def test_members_of_different_shapes_keep_their_order():
@@ -191,14 +208,16 @@ def test_scalers_are_folded_into_the_first_layer(make, family):
     assert doubtful.mean() < 2e-3
     if family == "network":
         scores = [member.decision_function(given) for member, given in zip(members, inputs, strict=True)]
-        assert (np.abs(kernel.scores(points, slice(None)) - np.column_stack(scores)) <= kernel.doubt(points)).all()
+        assert (
+            np.abs(kernel.scores(points, slice(None)) - np.column_stack(scores)) <= kernel.doubt(points, slice(None))
+        ).all()
 
 
 def test_points_are_left_untouched():
     points = X.copy()
     kernel = stack(networks(TWO, n=2, max_epochs=2))
     kernel.scores(points, slice(None))
-    kernel.doubt(points)
+    kernel.doubt(points, slice(None))
     np.testing.assert_array_equal(points, X)
 
 
@@ -226,3 +245,22 @@ def test_only_fitted_members_of_one_family_and_one_set_of_classes_are_stacked():
         assert stack(models) is None
     assert isinstance(stack([network]), NetworkKernel)
     assert isinstance(stack([perceptron]), NetworkKernel)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "logistic", "identity"])
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
+def test_slopes_are_the_gradient_of_the_weighted_scores(activation, y):
+    kernel = stack(perceptrons(y, n=3, activation=activation))
+    points = RANDOM.random((20, 4))
+    outputs = 1 if kernel.n_outputs == 1 else 3
+    weights = RANDOM.normal(size=(20, 3, outputs))
+
+    def total(points):
+        return (kernel.scores(points, slice(None)).reshape(20, 3, outputs) * weights).sum(axis=(1, 2))
+
+    slopes = kernel.slopes(points, weights)
+    for column in range(4):
+        step = np.zeros(4)
+        step[column] = 1e-6
+        numeric = (total(points + step) - total(points - step)) / 2e-6
+        np.testing.assert_allclose(slopes[:, column], numeric, rtol=1e-3, atol=1e-5)

@@ -56,7 +56,8 @@ def run(code):
 def test_importing_betarce_is_cheap_and_loads_no_optional_library():
     code = (
         "import time, sys, numpy; t = time.perf_counter(); import betarce; "
-        "print(time.perf_counter() - t); print(*[m for m in ('sklearn', 'pandas', 'scipy', 'torch', 'numba') if m in sys.modules])"
+        "print(time.perf_counter() - t); "
+        "print(*[m for m in ('sklearn', 'pandas', 'scipy', 'torch', 'numba') if m in sys.modules])"
     )
     seconds, loaded = run(code).split("\n")[:2]
     assert float(seconds) < 0.5

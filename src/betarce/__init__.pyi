@@ -2,7 +2,11 @@
 
 from betarce.data import (
     Dataset as Dataset,
+)
+from betarce.data import (
     load as load,
+)
+from betarce.data import (
     load_loan as load_loan,
 )
 from betarce.ensemble import (
@@ -10,24 +14,56 @@ from betarce.ensemble import (
 )
 from betarce.errors import (
     BetarceError as BetarceError,
+)
+from betarce.errors import (
     BetarceWarning as BetarceWarning,
+)
+from betarce.errors import (
     ConstantMembers as ConstantMembers,
+)
+from betarce.errors import (
     CorruptFile as CorruptFile,
+)
+from betarce.errors import (
     DataUnavailable as DataUnavailable,
+)
+from betarce.errors import (
     DegenerateSpace as DegenerateSpace,
+)
+from betarce.errors import (
     InvalidInput as InvalidInput,
+)
+from betarce.errors import (
     MemberFailed as MemberFailed,
+)
+from betarce.errors import (
     MemberWarning as MemberWarning,
+)
+from betarce.errors import (
     MissingExtra as MissingExtra,
+)
+from betarce.errors import (
     UnreachableGuarantee as UnreachableGuarantee,
+)
+from betarce.errors import (
     UnusableModel as UnusableModel,
 )
 from betarce.evaluate.metrics import (
     distance_to_base as distance_to_base,
+)
+from betarce.evaluate.metrics import (
     empirical_robustness as empirical_robustness,
+)
+from betarce.evaluate.metrics import (
     plausibility as plausibility,
+)
+from betarce.evaluate.metrics import (
     proximity as proximity,
+)
+from betarce.evaluate.metrics import (
     sparsity as sparsity,
+)
+from betarce.evaluate.metrics import (
     validity as validity,
 )
 from betarce.explainers import (
@@ -35,14 +71,26 @@ from betarce.explainers import (
 )
 from betarce.features import (
     FeatureSpace as FeatureSpace,
+)
+from betarce.features import (
     at_most as at_most,
+)
+from betarce.features import (
     between as between,
+)
+from betarce.features import (
     decrease_only as decrease_only,
+)
+from betarce.features import (
     immutable as immutable,
+)
+from betarce.features import (
     increase_only as increase_only,
 )
 from betarce.models.families import (
     paper_model as paper_model,
+)
+from betarce.models.families import (
     paper_ranges as paper_ranges,
 )
 from betarce.models.network import (
@@ -53,20 +101,44 @@ from betarce.models.validation import (
 )
 from betarce.posterior import (
     EXACT as EXACT,
+)
+from betarce.posterior import (
     JEFFREYS as JEFFREYS,
+)
+from betarce.posterior import (
     UNIFORM as UNIFORM,
+)
+from betarce.posterior import (
     Certificate as Certificate,
+)
+from betarce.posterior import (
     Guarantee as Guarantee,
+)
+from betarce.posterior import (
     Prior as Prior,
+)
+from betarce.posterior import (
     interval as interval,
+)
+from betarce.posterior import (
     lower_bound as lower_bound,
+)
+from betarce.posterior import (
     max_delta as max_delta,
 )
 from betarce.robustify import (
     BetaRCE as BetaRCE,
+)
+from betarce.robustify import (
     Result as Result,
+)
+from betarce.robustify import (
     RobustCounterfactual as RobustCounterfactual,
+)
+from betarce.robustify import (
     Verdict as Verdict,
+)
+from betarce.robustify import (
     Verdicts as Verdicts,
 )
 from betarce.search import (
@@ -74,10 +146,20 @@ from betarce.search import (
 )
 from betarce.spaces import (
     Architecture as Architecture,
+)
+from betarce.spaces import (
     Bootstrap as Bootstrap,
+)
+from betarce.spaces import (
     Custom as Custom,
+)
+from betarce.spaces import (
     Given as Given,
+)
+from betarce.spaces import (
     Mixture as Mixture,
+)
+from betarce.spaces import (
     Seed as Seed,
 )
 

@@ -260,7 +260,7 @@ def check_table(X: object, *, what: str = "X") -> RawTable:
         table = X if isinstance(X, pd.DataFrame) else np.asarray(X)
     except ValueError as error:
         raise InvalidInput(f"`{what}` must be a table whose rows all have the same length; {error}") from error
-    if table.ndim == 1 and not isinstance(X, pd.DataFrame) and table.size and table.dtype != object:
+    if isinstance(table, np.ndarray) and table.ndim == 1 and table.size and table.dtype != object:
         table = table.reshape(1, -1)
     if table.ndim != 2:
         raise InvalidInput(

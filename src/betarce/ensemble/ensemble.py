@@ -28,11 +28,18 @@ class Part(Protocol):
     def width(self) -> int:
         """How many floats are held at once for each point and member."""
 
+    @property
+    def has_slopes(self) -> bool:
+        """Whether the margins have a gradient."""
+
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""
 
     def margins(self, X: FloatArray, target: IntArray, members: slice) -> FloatArray:
         """Give the margins for the target class, shape (n, m)."""
+
+    def slopes(self, X: FloatArray, target: IntArray, weights: FloatArray) -> FloatArray:
+        """Give the gradient of the weighted sum of the margins, shape (n, d)."""
 
 
 class Ensemble:
@@ -136,6 +143,28 @@ class Ensemble:
         reached = np.zeros(len(X), dtype=bool)
         reached[alive] = True
         return reached
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether the margins of all members have a gradient."""
+        return all(part.has_slopes for _, part in self._parts)
+
+    def slopes(self, X: FloatArray, target: object, weights: FloatArray) -> FloatArray:
+        """Give the gradient of a weighted sum of the margins, shape (n, d).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        target : label or array of labels
+        weights : array of shape (n, members)
+        """
+        codes = self._codes(target, len(X))
+        slopes = np.zeros(X.shape)
+        for indices, part in self._parts:
+            for rows in _chunks(len(X), len(indices), part.width):
+                flat = rows.ravel()
+                slopes[flat] += part.slopes(X[flat], codes[flat], weights[rows, indices])
+        return slopes
 
     def _codes(self, target: object, n: int) -> IntArray:
         labels = np.broadcast_to(np.asarray(target), (n,))

@@ -53,6 +53,7 @@ class GenericPart:
     """
 
     width = 8
+    has_slopes = False
 
     def __init__(self, models: Sequence[object], classes: AnyArray, decode: Callable[[FloatArray], Any]) -> None:
         self.models = list(models)
@@ -69,6 +70,10 @@ class GenericPart:
         table = self._decode(X)
         columns = [self._margin(model, table, target) for model in self.models[members]]
         return np.stack(columns, axis=1)
+
+    def slopes(self, X: FloatArray, target: IntArray, weights: FloatArray) -> FloatArray:
+        """Refuse: nothing is known of what happens between points."""
+        raise NotImplementedError("members of any kind have no gradient; see `has_slopes`")
 
     def _margin(self, model: object, table: Any, target: IntArray) -> FloatArray:
         agrees = label_codes(model, table, self._classes) == target

@@ -1,6 +1,6 @@
 """What a kernel is: the members of one family, evaluated by one stacked computation."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from betarce.arrays import FloatArray
 
@@ -31,4 +31,15 @@ class Kernel(Protocol):
 
         A float, or an array that broadcasts to (n, m). Where a label hangs on less than this, the member
         itself is asked, so that kernel and member agree to the label.
+        """
+
+
+@runtime_checkable
+class SlopedKernel(Kernel, Protocol):
+    """A kernel whose scores have a gradient."""
+
+    def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """Give the gradient of the weighted sum of all scores, shape (n, d).
+
+        `weights` has shape (n, members, outputs), one output for two classes.
         """

@@ -50,6 +50,11 @@ class LinearKernel:
         operations = 8 * (X.shape[1] + 4)
         return np.asarray(operations * np.finfo(float).eps * (np.abs(X) @ self.reach + self.offset))[:, None]
 
+    def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """Give the gradient of the weighted sum of all scores; see `SlopedKernel.slopes`."""
+        m, outputs, d = self.weights.shape
+        return weights.reshape(len(X), m * outputs) @ self.weights.reshape(m * outputs, d)
+
 
 def stack(models: Sequence[Peeled]) -> LinearKernel | None:
     """Stack linear classifiers, scalers folded in; None if any of them is something else."""

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.ensemble.affine import Peeled
 from betarce.models.network import Network, rounding, steepness
 
 Scaler = tuple[FloatArray, FloatArray]
@@ -41,16 +42,30 @@ class _Stack:
 
     def logits(self, X: FloatArray, part: slice) -> FloatArray:
         """Score points with some of the members, shape (m, n, outputs)."""
+        return self._forward(X, part)[-1]
+
+    def slopes(self, X: FloatArray, part: slice, upstream: FloatArray) -> FloatArray:
+        """Carry weights of the logits, shape (m, n, outputs), back to the inputs, shape (m, n, d)."""
+        layers = self._forward(X, part)
+        carried = upstream.astype(self.weights[-1].dtype)
+        for weights, outputs in zip(self.weights[:0:-1], layers[-2::-1], strict=True):
+            carried = np.matmul(carried, weights[part].swapaxes(1, 2))
+            carried *= _derivative(outputs, self.activation)
+        return np.asarray(np.matmul(carried, self.weights[0][part].swapaxes(1, 2)))
+
+    def _forward(self, X: FloatArray, part: slice) -> list[FloatArray]:
+        """Give the outputs of every layer, after its activation."""
         inputs = X.astype(self.weights[0].dtype, copy=False)
         precision = self.weights[-1].dtype
-        last = len(self.weights) - 1
-        for depth, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
+        layers: list[FloatArray] = []
+        for weights, biases in zip(self.weights, self.biases, strict=True):
             outputs = np.matmul(inputs, weights[part])
             outputs += biases[part]
             inputs = outputs.astype(precision, copy=False)
-            if depth < last:
+            layers.append(inputs)
+            if len(layers) < len(self.weights):
                 _activate(inputs, self.activation)
-        return inputs
+        return layers
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +77,19 @@ class NetworkKernel:
 
     stacks: list[_Stack]
     n_outputs: int
-    slopes: FloatArray
+    growth: FloatArray
     offsets: FloatArray
     steepness: FloatArray
     frame: _Frame | None
 
+    @property
+    def width(self) -> int:
+        """The widest layer, before and after its activation."""
+        return 2 * max(int(weights.shape[2]) for stack in self.stacks for weights in stack.weights)
+
     def __len__(self) -> int:
         """Give the number of members."""
-        return len(self.slopes)
+        return len(self.growth)
 
     def scores(self, X: FloatArray, members: slice) -> FloatArray:
         """Score points of shape (n, d): shape (n, m), or (n, m, classes) for more than two classes."""
@@ -85,15 +105,22 @@ class NetworkKernel:
                 result[:, places] = stack.logits(X, part).swapaxes(0, 1)
         return result[:, :, 0] if self.n_outputs == 1 else result
 
-    def doubt(self, X: FloatArray) -> FloatArray:
+    def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """Give the gradient of the weighted sum of all scores; see `SlopedKernel.slopes`."""
+        result = np.zeros(X.shape)
+        for stack in self.stacks:
+            for first in range(0, len(stack.members), _TOGETHER):
+                part = slice(first, first + _TOGETHER)
+                result += stack.slopes(X, part, weights[:, stack.members[part]].swapaxes(0, 1)).sum(axis=0)
+        return result
+
+    def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound how far each score may lie from the member's own, shape (n, m)."""
-        if self.frame is None:
-            reach, blur = np.linalg.norm(X, axis=1), np.zeros(len(X))
-        else:
-            reach, blur = self.frame.reach(X), self.frame.blur(X)
+        reach = np.linalg.norm(X, axis=1) if self.frame is None else self.frame.reach(X)
         # Twice: once for the kernel's rounding, once for the member's.
-        doubt: FloatArray = 2 * (np.multiply.outer(reach, self.slopes) + self.offsets) + _SIGMOID
-        doubt += np.multiply.outer(blur, self.steepness)
+        doubt: FloatArray = 2 * (np.multiply.outer(reach, self.growth[members]) + self.offsets[members]) + _SIGMOID
+        if self.frame is not None:
+            doubt += np.multiply.outer(self.frame.blur(X), self.steepness[members])
         return doubt
 
 
@@ -118,15 +145,14 @@ class _Frame:
         return 4 * _UNIT * rough + (self.unit * self.reach(X) if self.unit > _UNIT else 0.0)
 
 
-def stack(models: Sequence[object], scalers: Sequence[Scaler] | None = None) -> NetworkKernel | None:
+def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
     """Stack fitted networks into one kernel, or give None if they are not all of one family.
 
     Parameters
     ----------
-    models : sequence
+    models : sequence of Peeled
         All `betarce.models.network.Network`, or all scikit-learn `MLPClassifier`; with the same classes and features.
-    scalers : sequence of (scale, shift), optional
-        Float64 vectors, one pair per member, whose input is then ``x * scale + shift``. Folded into the first layer.
+        Scalers in front are folded into the first layer.
 
     Returns
     -------
@@ -136,18 +162,18 @@ def stack(models: Sequence[object], scalers: Sequence[Scaler] | None = None) -> 
     --------
     >>> X = np.random.default_rng(0).random((100, 2))
     >>> members = [Network(neurons=8, random_state=seed).fit(X, X[:, 0] > 0.5) for seed in range(3)]
-    >>> kernel = stack(members)
+    >>> kernel = stack([Peeled(member) for member in members])
     >>> kernel.scores(X, slice(0, 2)).shape
     (100, 2)
     >>> alone = np.column_stack([member.decision_function(X) for member in members])
-    >>> bool((abs(kernel.scores(X, slice(None)) - alone) <= kernel.doubt(X)).all())
+    >>> bool((abs(kernel.scores(X, slice(None)) - alone) <= kernel.doubt(X, slice(None))).all())
     True
-    >>> stack([*members, "another model"]) is None
+    >>> stack([Peeled(members[0]), Peeled("another model")]) is None
     True
     """
-    read = [_read(model) for model in models]
+    read = [_read(model.core) for model in models]
     members = [layers for layers in read if layers is not None]
-    if not members or len(members) < len(read) or len({type(model) for model in models}) > 1:
+    if not members or len(members) < len(read) or len({type(model.core) for model in models}) > 1:
         return None
     first = members[0]
     if any(
@@ -155,12 +181,20 @@ def stack(models: Sequence[object], scalers: Sequence[Scaler] | None = None) -> 
         for layers in members
     ):
         return None
-    slopes, offsets = np.array([layers.rounding for layers in members]).T
+    scalers = _scalers(models, len(first.weights[0]))
+    growth, offsets = np.array([layers.rounding for layers in members]).T
     steep = np.zeros(len(members))
     if scalers is not None:
         steep = np.array([steepness(layers.weights, layers.activation) for layers in members])
     frame = None if scalers is None else _frame(scalers, first.weights[0].dtype)
-    return NetworkKernel(_group(members, scalers), first.weights[-1].shape[1], slopes, offsets, steep, frame)
+    return NetworkKernel(_group(members, scalers), first.weights[-1].shape[1], growth, offsets, steep, frame)
+
+
+def _scalers(models: Sequence[Peeled], n_features: int) -> list[Scaler] | None:
+    if all(model.scale is None for model in models):
+        return None
+    plain = np.ones(n_features), np.zeros(n_features)
+    return [plain if m.scale is None or m.shift is None else (m.scale, m.shift) for m in models]
 
 
 def _read(model: Any) -> _Layers | None:
@@ -214,3 +248,15 @@ def _activate(values: FloatArray, activation: str) -> None:
             np.tanh(values, out=values)
         case "logistic":
             expit(values, out=values)
+
+
+def _derivative(outputs: FloatArray, activation: str) -> FloatArray | float:
+    """Give the slope of an activation, from its output."""
+    match activation:
+        case "relu":
+            return (outputs > 0).astype(outputs.dtype)
+        case "tanh":
+            return 1 - outputs**2
+        case "logistic":
+            return outputs * (1 - outputs)
+    return 1.0

@@ -7,7 +7,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.generic import label_codes
-from betarce.ensemble.kernel import Kernel
+from betarce.ensemble.kernel import Kernel, SlopedKernel
 
 
 class StackedPart:
@@ -28,6 +28,24 @@ class StackedPart:
     def width(self) -> int:
         """How many floats are held at once for each point and member."""
         return self._kernel.width
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether the kernel has gradients."""
+        return hasattr(self._kernel, "slopes")
+
+    def slopes(self, X: FloatArray, target: IntArray, weights: FloatArray) -> FloatArray:
+        """Give the gradient of the weighted sum of the margins, shape (n, d)."""
+        assert isinstance(self._kernel, SlopedKernel)
+        if len(self._classes) == 2:
+            return self._kernel.slopes(X, np.where(target == 1, 1.0, -1.0)[:, None, None] * weights[..., None])
+        scores = self._kernel.scores(X, slice(None))
+        rows = np.arange(len(X))
+        scores[rows, :, target] = -np.inf
+        upstream = np.zeros_like(scores)
+        np.put_along_axis(upstream, scores.argmax(axis=2)[..., None], -weights[..., None], axis=2)
+        upstream[rows, :, target] = weights
+        return self._kernel.slopes(X, upstream)
 
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""

@@ -1,0 +1,67 @@
+"""What a search is after: the target class under the model, and under as many retrained members as possible."""
+
+import numpy as np
+
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble import Ensemble
+from betarce.explainers import Problem
+
+_LEAST_SPREAD = 1e-6
+
+
+class Goal:
+    """The depth and the robustness of points, as the search members see them.
+
+    Parameters
+    ----------
+    problem : Problem
+        The explained model.
+    members : Ensemble
+        The members that steer.
+    targets : array of shape (n,)
+        The class that each row wants.
+
+    Notes
+    -----
+    The depth of a point is the mean of the members' margins over their standard deviation. If margins were normal
+    over the space, a depth of z would mean that a share Phi(z) of all retrained models agrees. Unlike the smallest
+    margin it does not hang on a single member, so there is less for a search to exploit (see
+    `docs/decisions/depth.md`).
+    """
+
+    def __init__(self, problem: Problem, members: Ensemble, targets: AnyArray) -> None:
+        self._problem = problem
+        self._members = members
+        self._targets = targets
+
+    def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Give the depth of points, and whether the model itself gives them their target."""
+        targets = self._targets[rows]
+        margins = self._members.margins(points, targets)
+        mean, spread = _moments(margins)
+        return mean / spread, self._problem.is_target(points, targets)
+
+    def slopes(self, points: FloatArray, rows: IntArray) -> FloatArray | None:
+        """Give the gradient of the depth where every member has one."""
+        if not self._members.has_slopes:
+            return None
+        targets = self._targets[rows]
+        margins = self._members.margins(points, targets)
+        mean, spread = _moments(margins)
+        # d(mean / spread) / d(margin of one member)
+        weights = (1 - (mean / spread**2)[:, None] * (margins - mean[:, None])) / spread[:, None] / margins.shape[1]
+        return self._members.slopes(points, targets, weights)
+
+    def is_robust(self, points: FloatArray, rows: IntArray, quorum: int) -> BoolArray:
+        """Say which points the model and a quorum of the members put in their target class."""
+        targets = self._targets[rows]
+        robust = self._problem.is_target(points, targets)
+        robust[robust] = self._members.reaches(points[robust], targets[robust], quorum)
+        return robust
+
+
+def _moments(margins: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mean = margins.mean(axis=1)
+    gap = margins - mean[:, None]
+    variance = np.einsum("ij,ij->i", gap, gap) / margins.shape[1]
+    return mean, np.sqrt(variance + _LEAST_SPREAD**2)

@@ -1,0 +1,61 @@
+"""The closest points met so far, one for every level of depth."""
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+
+
+class Archive:
+    """Keeps, for each row and level, the cheapest valid point that is at least that deep.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+    levels : array of float, descending
+        The depths to keep apart. A last level of -inf takes every valid point.
+
+    Examples
+    --------
+    >>> archive = Archive(1, 1, levels=np.array([2.0, 1.0, 0.0]))
+    >>> points, depth, cost = np.array([[5.0], [3.0]]), np.array([2.5, 0.5]), np.array([5.0, 3.0])
+    >>> archive.add(np.array([0, 0]), points, depth, np.array([True, True]), cost)
+    >>> archive.best()[1]
+    array([[5., 5., 3.]])
+    """
+
+    def __init__(self, n_rows: int, n_features: int, levels: FloatArray) -> None:
+        self.levels = levels
+        self._points = np.zeros((n_rows, len(levels), n_features))
+        self._cost = np.full((n_rows, len(levels)), np.inf)
+
+    def add(self, rows: IntArray, points: FloatArray, depth: FloatArray, valid: BoolArray, cost: FloatArray) -> None:
+        """Take note of evaluated points."""
+        level = np.searchsorted(-self.levels, -depth)
+        keep = np.flatnonzero(valid & (level < len(self.levels)))
+        keep = keep[cost[keep] < self._cost[rows[keep], level[keep]]]
+        place = rows[keep] * len(self.levels) + level[keep]
+        order = np.lexsort((cost[keep], place))
+        first = np.flatnonzero(np.diff(place[order], prepend=-1))
+        winners = keep[order[first]]
+        self._points[rows[winners], level[winners]] = points[winners]
+        self._cost[rows[winners], level[winners]] = cost[winners]
+
+    def best(self) -> tuple[FloatArray, FloatArray]:
+        """Give the points (rows, levels, features) and their costs (rows, levels); infinite where there is none.
+
+        What is deep enough for one level is deep enough for all shallower ones.
+        """
+        points, cost = self._points.copy(), self._cost.copy()
+        for k in range(1, len(self.levels)):
+            cheaper = cost[:, k - 1] < cost[:, k]
+            points[cheaper, k] = points[cheaper, k - 1]
+            cost[cheaper, k] = cost[cheaper, k - 1]
+        return points, cost
+
+    def distinct(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """Give every point that is the best for some level once: points, their rows, their deepest level."""
+        points, cost = self.best()
+        new = np.isfinite(cost)
+        new[:, 1:] &= cost[:, 1:] < cost[:, :-1]
+        rows, levels = np.nonzero(new)
+        return points[rows, levels], rows, levels

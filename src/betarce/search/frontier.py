@@ -1,0 +1,337 @@
+"""Frontier: for every level of depth, the closest point that is so deep.
+
+Depth says how far inside the target class a point lies under all search members together. From the base the search
+climbs by moves along single features, always the one that gains most depth for its distance; places a rung at every
+level that it passed; then puts features back towards the base as far as each level allows. What comes out is a ladder,
+deepest and farthest first. The search knows a depth and a feature space, no models.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
+from betarce.features import Box, FeatureSpace, Norm
+from betarce.search.archive import Archive
+
+_LEVELS = np.append(np.geomspace(8.0, 0.8, 47), -np.inf)
+_GOOD_ENOUGH = 0.8  # of the best gain for its distance: then the larger step is taken
+_STEEPEST = 4  # features tried where slopes are known
+_MOST_FEATURES = 64  # features tried at once where they are not
+_FRACTIONS = np.array([1.0, 0.5, 0.25, 0.1])
+_STRIDE = 3  # every third rung is refined in each round
+
+
+class Depth(Protocol):
+    """How deep points lie, and which of them the explained model itself puts in the target class."""
+
+    def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Give depth and validity of points of shape (k, d) that belong to `rows`."""
+
+    def slopes(self, points: FloatArray, rows: IntArray) -> FloatArray | None:
+        """Give the gradient of the depth, shape (k, d); None where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ladders:
+    """For each row a sequence of points, safest first and closest last.
+
+    Attributes
+    ----------
+    points : array of shape (n, rungs, d)
+    exists : array of bool, shape (n, rungs)
+        Which rungs hold a point of their own.
+    levels : array of float, shape (rungs,)
+        The depth that each rung's points have at least.
+    n_evaluations : array of int, shape (n,)
+    spent : array of bool, shape (n,)
+        Whether the budget ran out before the search was through.
+    """
+
+    points: FloatArray
+    exists: BoolArray
+    levels: FloatArray
+    n_evaluations: IntArray
+    spent: BoolArray
+
+
+@dataclass(frozen=True)
+class FrontierSearch:
+    """Closest points by depth.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2"} or float
+        What "closest" means; a number between 0 and 1 is the share of L2 in a mixture of both.
+    steps : tuple of float
+        Lengths of the moves that are tried, in units of the features' ranges.
+    max_climbs : int
+        Moves from the base to the deepest rung, at most.
+    refinements : int
+        Rounds in which features are put back towards the base.
+    max_evaluations : int
+        Budget a row.
+
+    Examples
+    --------
+    >>> class Plane:
+    ...     def __call__(self, points, rows):
+    ...         return 10 * points[:, 0] - 5, points[:, 0] > 0.2
+    ...     def slopes(self, points, rows):
+    ...         return None
+    >>> features = FeatureSpace.infer(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> bases = np.array([[0.3, 0.4]])
+    >>> ladders = FrontierSearch().climb(bases, Plane(), features, features.box(bases), seeds=[0])
+    >>> int(ladders.exists.sum()) > 20
+    True
+    >>> bool((ladders.points[ladders.exists][:, 1] == 0.4).all())
+    True
+    """
+
+    norm: Norm | float = "l1"
+    steps: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03)
+    max_climbs: int = 16
+    refinements: int = 3
+    max_evaluations: int = 20_000
+
+    def __post_init__(self) -> None:
+        if self.norm not in ("l1", "l2") and not (isinstance(self.norm, (int, float)) and 0 <= self.norm <= 1):
+            raise InvalidInput(f"`norm` must be 'l1', 'l2' or a number between 0 and 1; got {self.norm!r}.")
+        if not self.steps or not all(0 < step < np.inf for step in self.steps):
+            raise InvalidInput(f"`steps` must be one or more numbers > 0; got {self.steps!r}.")
+        for name, least in (("max_climbs", 1), ("refinements", 0), ("max_evaluations", 1)):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
+                raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {getattr(self, name)!r}.")
+
+    def climb(
+        self,
+        bases: FloatArray,
+        depth: Depth,
+        features: FeatureSpace,
+        box: Box,
+        seeds: Sequence[int],
+        anchors: FloatArray | None = None,
+    ) -> Ladders:
+        """Build a ladder from every base; all rows advance together, and none depends on the others.
+
+        Parameters
+        ----------
+        bases : array of shape (n, d)
+            What the points should stay close to.
+        depth : Depth
+            What is to be had.
+        features : FeatureSpace
+        box : Box
+            Where each row's points may lie.
+        seeds : sequence of int
+            One a row.
+        anchors : array of shape (n, anchors, d), optional
+            Deep points to fall back on where climbing gets stuck.
+        """
+        run = _Run(self, bases, depth, features, box, seeds)
+        path = run.climb()
+        run.place_rungs(path)
+        stuck = np.flatnonzero(path.depth[:, -1] < _LEVELS[0])
+        if anchors is not None and stuck.size:
+            run.walk_to(anchors, stuck)
+        for turn in range(self.refinements):
+            run.put_back(turn)
+        return run.ladders()
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """Where each row went: points (n, moves, d), depth and validity (n, moves); a row that stopped repeats its end."""
+
+    points: FloatArray
+    depth: FloatArray
+
+
+class _Run:
+    """One search: what was evaluated so far, and what is left to spend."""
+
+    def __init__(
+        self,
+        search: FrontierSearch,
+        bases: FloatArray,
+        depth: Depth,
+        features: FeatureSpace,
+        box: Box,
+        seeds: Sequence[int],
+    ) -> None:
+        self.search, self.bases, self.depth, self.features, self.box = search, bases, depth, features, box
+        self.archive = Archive(len(bases), bases.shape[1], _LEVELS)
+        self.generators = [np.random.default_rng(seed) for seed in seeds]
+        self.evaluations = np.zeros(len(bases), dtype=np.intp)
+        self.free = box.lower < box.upper
+
+    def climb(self) -> _Path:
+        """Go up by single features, always the best gain for its distance."""
+        rows: IntArray = np.arange(len(self.bases))
+        points = self.features.project(self.bases, self.box)
+        depth, cost, _ = self._evaluate(rows, points)
+        path, depths = [points.copy()], [depth.copy()]
+        active: IntArray = rows
+        for _ in range(self.search.max_climbs):
+            active = active[depth[active] < _LEVELS[0]]
+            if not active.size:
+                break
+            moved = self._climb_once(active, points, depth, cost)
+            if not moved.size:
+                break
+            path.append(points.copy())
+            depths.append(depth.copy())
+            active = moved
+        return _Path(np.stack(path, axis=1), np.stack(depths, axis=1))
+
+    def _climb_once(self, rows: IntArray, points: FloatArray, depth: FloatArray, cost: FloatArray) -> IntArray:
+        """Move every row that can gain; give those that did."""
+        columns, lengths = self._moves(rows, points)
+        rows, columns, lengths = self._affordable(rows, columns, lengths)
+        if not rows.size:
+            return rows
+        k = columns.shape[1]
+        candidates = np.repeat(points[rows], k, axis=0)
+        candidates[np.arange(len(candidates)), columns.ravel()] += (
+            lengths.ravel() * self.features.scale[columns.ravel()]
+        )
+        owners = np.repeat(rows, k)
+        candidates = self.features.project(candidates, self.box.take(owners))
+        new_depth, new_cost, _ = self._evaluate(owners, candidates)
+        gain = np.minimum(new_depth, _LEVELS[0]).reshape(-1, k) - depth[rows, None]
+        price = np.maximum(new_cost.reshape(-1, k) - cost[rows, None], 1e-6)
+        ratio = np.where(gain > 1e-9, gain / price, -np.inf)
+        best = ratio.max(axis=1, keepdims=True)
+        chosen = np.where(ratio >= _GOOD_ENOUGH * best, gain, -np.inf).argmax(axis=1)
+        moves = np.isfinite(best[:, 0])
+        winners = (np.arange(len(rows)) * k + chosen)[moves]
+        rows = rows[moves]
+        points[rows], depth[rows], cost[rows] = candidates[winners], new_depth[winners], new_cost[winners]
+        return rows
+
+    def _moves(self, rows: IntArray, points: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Say which features to try, and how far: two arrays of shape (rows, moves)."""
+        steps = np.array(self.search.steps)
+        slopes = self.depth.slopes(points[rows], rows)
+        if slopes is None:
+            columns = self._some_features(rows)
+            both = np.concatenate([steps, -steps])
+            shape = (*columns.shape, len(both))
+            return (
+                np.broadcast_to(columns[..., None], shape).reshape(len(rows), -1),
+                np.broadcast_to(both, shape).reshape(len(rows), -1),
+            )
+        slopes = slopes * self.features.scale
+        ahead = np.where(slopes > 0, self.box.upper[rows] - points[rows], points[rows] - self.box.lower[rows])
+        homeward = (self.bases[rows] - points[rows]) * slopes > 0
+        # A move towards the base costs less than nothing, so its slope counts for more than any other.
+        appeal = np.where(ahead > 0, np.abs(slopes) * np.where(homeward, 1e6, 1.0), -1.0)
+        columns = np.argsort(-appeal, axis=1, kind="stable")[:, :_STEEPEST]
+        signs = np.sign(np.take_along_axis(slopes, columns, axis=1))
+        lengths = signs[..., None] * steps
+        columns = np.broadcast_to(columns[..., None], lengths.shape)
+        return columns.reshape(len(rows), -1), lengths.reshape(len(rows), -1)
+
+    def _some_features(self, rows: IntArray) -> IntArray:
+        """Pick the features to try: all of them, or, in wide tables, some at random."""
+        d = self.bases.shape[1]
+        if d <= _MOST_FEATURES:
+            return np.broadcast_to(np.arange(d), (len(rows), d))
+        return np.stack([self.generators[i].choice(d, _MOST_FEATURES, replace=False) for i in rows])
+
+    def place_rungs(self, path: _Path) -> None:
+        """Put a point where the path passes each level, by the rule of three between its two ends."""
+        levels = _LEVELS[:-1]
+        reached = path.depth[:, :, None] >= levels
+        after = reached.argmax(axis=1)
+        rows, k = np.nonzero(reached.any(axis=1) & (after > 0))
+        high, low = after[rows, k], after[rows, k] - 1
+        below, above = path.depth[rows, low], path.depth[rows, high]
+        share = np.clip((levels[k] - below) / np.maximum(above - below, 1e-12), 0, 1)
+        start, end = path.points[rows, low], path.points[rows, high]
+        for slack in (0.02, 0.1, 0.3):  # the true curve sags below or bulges above the straight line
+            self._try(rows, start + np.minimum(share + slack * (1 - share), 1)[:, None] * (end - start))
+
+    def walk_to(self, anchors: FloatArray, rows: IntArray) -> None:
+        """Take over the anchors' features one by one, best gain for its distance first, up to the anchor itself."""
+        for anchor in np.swapaxes(anchors[rows], 0, 1):
+            points = self.features.project(self.bases[rows], self.box.take(rows))
+            open_ = self.free[rows] & (points != anchor)
+            depth, cost, _ = self._evaluate(rows, points)
+            for _ in range(min(points.shape[1], _MOST_FEATURES)):
+                which, columns = np.nonzero(open_)
+                if not which.size:
+                    break
+                candidates = points[which]
+                candidates[np.arange(len(which)), columns] = anchor[which, columns]
+                candidates = self.features.project(candidates, self.box.take(rows[which]))
+                new_depth, new_cost, _ = self._evaluate(rows[which], candidates)
+                price = np.maximum(new_cost - cost[which], 1e-6)
+                gain = new_depth - depth[which]
+                # Where nothing gains, take what loses least: the anchor at the end is deep for sure.
+                appeal = np.full(open_.shape, -np.inf)
+                appeal[which, columns] = np.where(gain > 0, gain / price, gain)
+                chosen = appeal.argmax(axis=1)
+                place = np.full(open_.shape, -1)
+                place[which, columns] = np.arange(len(which))
+                going = np.flatnonzero(open_.any(axis=1))
+                taken = place[going, chosen[going]]
+                points[going], depth[going], cost[going] = candidates[taken], new_depth[taken], new_cost[taken]
+                open_[going, chosen[going]] = False
+
+    def put_back(self, turn: int) -> None:
+        """Move single features of the rungs back towards the base, wholly or in part."""
+        points, rows, levels = self.archive.distinct()
+        mine = levels % _STRIDE == turn % _STRIDE
+        points, rows = points[mine], rows[mine]
+        away = points - self.bases[rows]
+        which, columns = np.nonzero(np.abs(away) > 1e-9 * self.features.scale)
+        k = len(_FRACTIONS)
+        candidates = np.repeat(points[which], k, axis=0)
+        moved = np.repeat(away[which, columns], k) * np.tile(_FRACTIONS, len(which))
+        candidates[np.arange(len(candidates)), np.repeat(columns, k)] -= moved
+        shrunk = points - 0.07 * away
+        self._try(np.concatenate([np.repeat(rows[which], k), rows]), np.concatenate([candidates, shrunk]))
+
+    def ladders(self) -> Ladders:
+        """Give the best points by level."""
+        points, cost = self.archive.best()
+        exists = np.isfinite(cost)
+        exists[:, 1:] &= cost[:, 1:] < cost[:, :-1]
+        spent = self.evaluations >= self.search.max_evaluations
+        return Ladders(points, exists, _LEVELS, self.evaluations, spent)
+
+    def _try(self, rows: IntArray, points: FloatArray) -> None:
+        """Evaluate points, as far as the budget of each row goes."""
+        left = self.search.max_evaluations - self.evaluations
+        order = np.argsort(rows, kind="stable")
+        counts = np.bincount(rows, minlength=len(left))
+        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        order = order[rank < left[rows[order]]]
+        rows, points = rows[order], points[order]
+        self._evaluate(rows, self.features.project(points, self.box.take(rows)))
+
+    def _affordable(
+        self, rows: IntArray, columns: IntArray, lengths: FloatArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Drop rows that cannot pay for another round."""
+        can = self.evaluations[rows] + columns.shape[1] <= self.search.max_evaluations
+        self.evaluations[rows[~can]] = self.search.max_evaluations
+        return rows[can], columns[can], lengths[can]
+
+    def _evaluate(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+        depth, valid = self.depth(points, rows)
+        cost = self._cost(points, self.bases[rows])
+        self.archive.add(rows, points, depth, valid, cost)
+        self.evaluations += np.bincount(rows, minlength=len(self.bases))
+        return depth, cost, valid
+
+    def _cost(self, points: FloatArray, bases: FloatArray) -> FloatArray:
+        norm = self.search.norm
+        if norm == "l1" or norm == "l2":
+            return self.features.distance(points, bases, norm=norm)
+        l1, l2 = (self.features.distance(points, bases, norm=each) for each in ("l1", "l2"))
+        return np.asarray((1 - norm) * l1 + norm * l2)
