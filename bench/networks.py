@@ -1,11 +1,10 @@
 """How fast networks train and answer together, against one at a time.
 
-Run: ``python bench/networks.py``. All figures are for one thread; each ratio comes from one run on one machine.
+All figures are for one thread; each ratio comes from one run on one machine.
 """
 
 import copy
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -13,16 +12,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import minmax_scale
-from threadpoolctl import threadpool_limits
+from timing import N_CANDIDATES, N_MEMBERS, Record, answering, fastest, one_thread
 from torch import nn
 
-from betarce.ensemble.affine import Peeled
-from betarce.ensemble.networks import stack
 from betarce.models.network import Network
 from betarce.models.network_training import train_networks
 
-N_MEMBERS, N_CANDIDATES, EPOCHS = 32, 100, 20
-RUNS = 3
+EPOCHS = 20
 Data = tuple[np.ndarray, np.ndarray]
 
 
@@ -72,22 +68,7 @@ def plain_torch(X: np.ndarray, y: np.ndarray, seed: int, *, epochs: int, patienc
     return network.eval(), epoch
 
 
-def fastest(*works: Callable[[], object]) -> list[float]:
-    """Time several works in turn, so that a slow moment of the machine meets all of them; keep each one's best."""
-    times = np.full((RUNS, len(works)), np.inf)
-    for run in range(RUNS):
-        for place, work in enumerate(works):
-            start = time.perf_counter()
-            work()
-            times[run, place] = time.perf_counter() - start
-    return times.min(axis=0).tolist()
-
-
-def row(name: str, baseline: float, ours: float, goal: float | None) -> dict[str, object]:
-    return {"name": name, "baseline_s": baseline, "ours_s": ours, "ratio": baseline / ours, "goal": goal}
-
-
-def training(name: str, data: Data) -> list[dict[str, object]]:
+def training(name: str, data: Data) -> Iterator[Record]:
     """Train 32 networks for a fixed number of epochs: together, one at a time, and each by a plain torch loop."""
     recipe = Network(max_epochs=EPOCHS, patience=EPOCHS)
 
@@ -99,13 +80,11 @@ def training(name: str, data: Data) -> list[dict[str, object]]:
         lambda: [network.fit(*data) for network in members()],
         lambda: train_networks(members(), *data, [None] * N_MEMBERS),
     )
-    return [
-        row(f"train {N_MEMBERS} on {name}, against plain torch", plain, together, 3.0),
-        row(f"train {N_MEMBERS} on {name}, against ourselves one at a time", single, together, None),
-    ]
+    yield Record(f"train {N_MEMBERS} networks, {name}, against plain torch one by one", together, plain, least=3)
+    yield Record(f"train {N_MEMBERS} networks, {name}, against ourselves one by one", together, single)
 
 
-def small_training() -> list[dict[str, object]]:
+def small_training() -> Iterator[Record]:
     """Train networks so small that Python, not arithmetic, takes the time."""
     X, y = like_diabetes()
     recipe = Network(neurons=16, batch_size=32, max_epochs=EPOCHS, patience=EPOCHS)
@@ -114,44 +93,23 @@ def small_training() -> list[dict[str, object]]:
         lambda: [clone(network).fit(X, y) for network in members],
         lambda: train_networks([clone(network) for network in members], X, y, [None] * N_MEMBERS),
     )
-    return [row(f"train {N_MEMBERS} of 16 neurons, against ourselves one at a time", single, together, None)]
+    yield Record(f"train {N_MEMBERS} networks of 16 neurons, against ourselves one by one", together, single)
 
 
-def answering(name: str, members: list[object], X: np.ndarray) -> dict[str, object]:
-    """Ask 32 members about 100 candidates: one kernel against one `predict` per member and candidate."""
-    points = X[:N_CANDIDATES]
-    kernel = stack([Peeled(member) for member in members])
-    assert kernel is not None
-    baseline, ours = fastest(
-        lambda: [member.predict(point[np.newaxis]) for point in points for member in members],
-        lambda: (kernel.scores(points, slice(None)), kernel.doubt(points, slice(None))),
-    )
-    return row(f"answer: {name}, {N_MEMBERS} members x {N_CANDIDATES} candidates", baseline, ours, 30.0)
-
-
-def run() -> list[dict[str, object]]:
-    """Measure everything; one dict per figure."""
+def run() -> Iterator[Record]:
+    """Measure training, then answering."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with threadpool_limits(1):
+        with one_thread():
             X, y = breast_cancer()
-            rows = training("breast cancer", (X, y)) + training("diabetes-like", like_diabetes()) + small_training()
+            yield from training("breast cancer", (X, y))
+            yield from training("diabetes-like", like_diabetes())
+            yield from small_training()
             networks = [Network(max_epochs=EPOCHS, random_state=seed) for seed in range(N_MEMBERS)]
-            rows.append(answering("Network", train_networks(networks, X, y, [None] * N_MEMBERS), X))
-            perceptrons = [
-                MLPClassifier((128, 128, 128), early_stopping=True, random_state=seed).fit(X, y)
-                for seed in range(N_MEMBERS)
-            ]
-            rows.append(answering("MLPClassifier", perceptrons, X))
-            return rows
+            yield answering("Network", train_networks(networks, X, y, [None] * N_MEMBERS), X[:N_CANDIDATES], least=30)
+            recipe = MLPClassifier((128, 128, 128), early_stopping=True)
+            perceptrons = [clone(recipe).set_params(random_state=seed).fit(X, y) for seed in range(N_MEMBERS)]
+            yield answering("MLPClassifier", perceptrons, X[:N_CANDIDATES], least=30)
     finally:
         torch.set_num_threads(threads)
-
-
-if __name__ == "__main__":
-    for line in run():
-        goal = "" if line["goal"] is None else f"   (goal {line['goal']:.0f}x)"
-        print(
-            f"{line['name']:72s} {line['baseline_s']:8.3f} s -> {line['ours_s']:7.4f} s = {line['ratio']:6.1f}x{goal}"
-        )

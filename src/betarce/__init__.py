@@ -49,8 +49,8 @@ _HOMES = {
         "lower_bound",
         "max_delta",
     ],
-    "betarce.robustify": ["BetaRCE", "Result", "RobustCounterfactual", "Verdict", "Verdicts"],
-    "betarce.search": ["GrowingSpheresSearch"],
+    "betarce.robustify": ["BetaRCE", "Frontier", "Result", "RobustCounterfactual", "Verdict", "Verdicts"],
+    "betarce.search": ["FrontierSearch", "GrowingSpheresSearch"],
     "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -130,6 +130,9 @@ from betarce.robustify import (
     BetaRCE as BetaRCE,
 )
 from betarce.robustify import (
+    Frontier as Frontier,
+)
+from betarce.robustify import (
     Result as Result,
 )
 from betarce.robustify import (
@@ -140,6 +143,9 @@ from betarce.robustify import (
 )
 from betarce.robustify import (
     Verdicts as Verdicts,
+)
+from betarce.search import (
+    FrontierSearch as FrontierSearch,
 )
 from betarce.search import (
     GrowingSpheresSearch as GrowingSpheresSearch,

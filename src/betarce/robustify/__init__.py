@@ -3,5 +3,6 @@
 from betarce.robustify.betarce import BetaRCE
 from betarce.robustify.certify import Verdict, Verdicts
 from betarce.robustify.result import Result, RobustCounterfactual
+from betarce.robustify.tradeoff import Frontier
 
-__all__ = ["BetaRCE", "Result", "RobustCounterfactual", "Verdict", "Verdicts"]
+__all__ = ["BetaRCE", "Frontier", "Result", "RobustCounterfactual", "Verdict", "Verdicts"]

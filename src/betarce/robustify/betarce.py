@@ -9,21 +9,31 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.arrays import AnyArray, FloatArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Explained, Problem, check_explainer
 from betarce.features import Box, FeatureSpace, Rule, check_table
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior
-from betarce.robustify.certify import Verdict, Verdicts, certify_points, check_disjoint, plain
+from betarce.robustify.answers import Batch, answers
+from betarce.robustify.certify import (
+    Verdict,
+    Verdicts,
+    certify_points,
+    check_disjoint,
+    fingerprint,
+    plain,
+    walk_ladders,
+)
 from betarce.robustify.model import check_model, explained_model
-from betarce.robustify.result import Result, RobustCounterfactual, Status
-from betarce.search import GrowingSpheresSearch, SearchResult
+from betarce.robustify.result import Result
+from betarce.robustify.steer import Steering, Task, check_search
+from betarce.robustify.tradeoff import Frontier, tradeoff
+from betarce.search import GrowingSpheresSearch, Ladders
 from betarce.seeding import check_seed, derive
 from betarce.spaces import Draw, Given, check_space, draw_members, warn_of_odd_members
 
-SEARCHES = {"growing-spheres": GrowingSpheresSearch}
 _PROBE_ROWS = 64
 _ODD_ROWS = 2000
 
@@ -44,7 +54,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         What makes the base counterfactuals: "growing-spheres", an explainer, or any function
         `(x, model, target) -> point`. None starts from the instance itself.
     search : str or search
-        How a robust point is sought around the base: "growing-spheres" (the paper's Algorithm 2).
+        How a robust point is sought around the base: "frontier", "growing-spheres" (the paper's Algorithm 2), or an
+        object such as `betarce.FrontierSearch(norm="l2")`.
     certify_on : {"holdout", "search"}
         "holdout" certifies with members that the search never saw. "search" is the paper's way: the members that
         steered the search also certify, which is optimistic.
@@ -99,7 +110,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         *,
         space: Any = "bootstrap",
         base: Any = "growing-spheres",
-        search: Any = "growing-spheres",
+        search: Any = "frontier",
         certify_on: str = "holdout",
         delta: float = 0.9,
         confidence: float = 0.95,
@@ -170,17 +181,34 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         started = time.perf_counter()
-        originals, index = self._rows(X)
-        targets = self._targets(target, originals)
-        box = self.features_.box(originals)
-        based = self._base(originals, targets, box, base_points)
-        batch = _Batch(originals, targets, box, based, self._seeds(originals, targets, "search"))
-        found = self._search(batch)
-        certificates = self._certify(batch, found)
-        elapsed = (time.perf_counter() - started) / len(originals)
-        return Result(
-            [self._item(batch, i, found, certificates[i], index, elapsed) for i in range(len(targets))], index
-        )
+        batch, ladders = self._ladders(X, target, base_points)
+        voters = self._voters()
+        walks = walk_ladders(ladders, batch.targets, voters, self.guarantee_)
+        items = answers(batch, ladders, walks, self.features_, self._certificate)
+        return Result(items, batch.names, runtime_s=time.perf_counter() - started)
+
+    def frontier(self, x: Any, target: Any = None, base_points: Any = None) -> Frontier:
+        """Show what more robustness costs for one row.
+
+        Parameters
+        ----------
+        x : Series, or a table or array of one row
+        target, base_points : optional
+            As in `explain`.
+
+        Returns
+        -------
+        Frontier
+            Distance against certified lower bound, as a table (`to_frame`) and as a picture (`plot`), with the point
+            that `explain` hands out, the base, and the point that the paper's search finds with the same members.
+        """
+        check_is_fitted(self)
+        batch, ladders = self._ladders(x, target, base_points)
+        if len(batch.targets) != 1:
+            raise InvalidInput(f"`x` must be a single row; got {len(batch.targets)}.")
+        quorum = self.guarantee_.quorum(len(self.search_members_))
+        paper = Steering(GrowingSpheresSearch(), self._problem, self.search_members_, quorum)
+        return tradeoff(batch, ladders, paper.ladders(batch.task), self._voters(), self.guarantee_, self.features_)
 
     def certify(self, points: Any, target: Any) -> Verdicts:
         """Give a verdict on counterfactuals from any other tool.
@@ -198,9 +226,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows, index = self._rows(points, what="points")
         targets = self._labels(target, len(rows))
-        voters = self._voters()
         votes = certify_points(
-            rows, targets, voters, self.guarantee_, steered=voters is self.search_members_, space=repr(self._space)
+            rows, targets, self._voters(), self.guarantee_, steered=self._steered, space=repr(self._space)
         )
         agrees = self._problem.is_target(rows, targets)
         return Verdicts([Verdict(vote, bool(agree)) for vote, agree in zip(votes, agrees, strict=True)], index)
@@ -296,6 +323,10 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self.certifying_members_ = self._ensemble(draws["certify"].models) if "certify" in draws else None
         if self.certifying_members_ is not None:
             check_disjoint(self.search_members_, self.certifying_members_)
+        # A point at the edge of the quorum would fail a second vote about every other time.
+        n = len(self.search_members_)
+        quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
+        self._steering = Steering(self._finder, self._problem, self.search_members_, quorum)
         everyone = self._ensemble([model for draw in draws.values() for model in draw.models])
         warn_of_odd_members(everyone, self._problem.X_train[:_ODD_ROWS], self._space, self.model_)
 
@@ -304,10 +335,25 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
 
     # Explaining
 
+    def _ladders(self, X: Any, target: Any, base_points: Any) -> tuple[Batch, Ladders]:
+        """Find the base of every row, then the ladder that leads up from it."""
+        originals, names = self._rows(X)
+        targets = self._targets(target, originals)
+        box = self.features_.box(originals)
+        based = self._base(originals, targets, box, base_points)
+        task = Task(based.points, targets, box, self._seeds(originals, targets, "search"))
+        batch = Batch(originals, names, task, based)
+        rows = batch.searchable
+        if rows.size == len(targets):
+            return batch, self._steering.ladders(task)
+        if not rows.size:
+            return batch, Ladders.none(len(targets), originals.shape[1])
+        return batch, self._steering.ladders(task.take(rows)).spread(rows, len(targets))
+
     def _rows(self, X: Any, what: str = "X") -> tuple[FloatArray, "pd.Index[Any]"]:
         table = check_table(X, what=what)
-        index = table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(len(table))
-        return self.features_.encode(table, what=what), index
+        names = table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(len(table))
+        return self.features_.encode(table, what=what), names
 
     def _labels(self, target: Any, n: int) -> AnyArray:
         labels = np.asarray(target)
@@ -369,152 +415,24 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         ]
         return Explained(based.points, based.found & valid, reasons, based.n_evaluations)
 
-    def _search(self, batch: "_Batch") -> SearchResult:
-        # A point at the edge of the quorum would fail a second vote about every other time.
-        n = len(self.search_members_)
-        quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
-        rows = batch.searchable
-
-        def is_robust(points: FloatArray, which: IntArray) -> BoolArray:
-            targets = batch.targets[rows[which]]
-            robust = self._problem.is_target(points, targets)
-            robust[robust] = self.search_members_.reaches(points[robust], targets[robust], quorum)
-            return robust
-
-        result = SearchResult(
-            batch.based.points.copy(), ["not-found"] * len(batch.targets), batch.based.n_evaluations.copy()
-        )
-        if rows.size:
-            part = self._finder.find(
-                batch.based.points[rows],
-                is_robust,
-                self.features_,
-                batch.box.take(rows),
-                [batch.seeds[i] for i in rows],
-            )
-            result.points[rows] = part.points
-            result.n_evaluations[rows] += part.n_evaluations
-            for row, status in zip(rows, part.status, strict=True):
-                result.status[row] = status
-        return result
+    @property
+    def _steered(self) -> bool:
+        return self.certifying_members_ is None
 
     def _voters(self) -> Ensemble:
         return self.search_members_ if self.certifying_members_ is None else self.certifying_members_
 
-    def _certify(self, batch: "_Batch", found: SearchResult) -> list[Certificate | None]:
-        """Let the voters vote once on each point found."""
-        certificates: list[Certificate | None] = [None] * len(batch.targets)
-        rows = np.flatnonzero(found.found)
-        if rows.size:
-            voters = self._voters()
-            votes = certify_points(
-                found.points[rows],
-                batch.targets[rows],
-                voters,
-                self.guarantee_,
-                steered=voters is self.search_members_,
-                space=repr(self._space),
-            )
-            for row, vote in zip(rows, votes, strict=True):
-                certificates[row] = vote
-        return certificates
-
-    def _item(
-        self,
-        batch: "_Batch",
-        i: int,
-        found: SearchResult,
-        certificate: Certificate | None,
-        index: "pd.Index[Any]",
-        elapsed: float,
-    ) -> RobustCounterfactual:
-        status, reason = self._outcome(batch, i, found, certificate)
-        certified = status == "certified"
-        point = found.points[i : i + 1]
-        based = batch.based.points[i : i + 1]
-        original = batch.originals[i : i + 1]
-        return RobustCounterfactual(
-            original=self._row(original, index[i]),
-            base=self._row(based, index[i]) if batch.based.found[i] else None,
-            robust=self._row(point, index[i]) if certified else None,
-            target=plain(batch.targets[i]),
-            status=status,
-            reason=reason,
-            certificate=certificate,
-            distance_to_base=float(self.features_.distance(point, based)[0]) if certified else np.nan,
-            distance_to_original=float(self.features_.distance(point, original)[0]) if certified else np.nan,
-            n_evaluations=int(found.n_evaluations[i]),
-            runtime_s=elapsed,
+    def _certificate(self, point: FloatArray, target: Any, n_agree: int) -> Certificate:
+        return self.guarantee_.certify(
+            n_agree,
+            len(self._voters()),
+            members="search" if self._steered else "fresh",
+            target=plain(target),
+            space=repr(self._space),
+            point=fingerprint(point),
         )
-
-    def _outcome(
-        self, batch: "_Batch", i: int, found: SearchResult, certificate: Certificate | None
-    ) -> tuple[Status, str]:
-        if batch.frozen[i]:
-            return "infeasible", "The rules of `features` leave nothing to change for this row."
-        if not batch.based.found[i]:
-            return "base-not-found", batch.based.reasons[i]
-        if certificate is None:
-            if found.status[i] == "budget-spent":
-                return "budget-spent", (
-                    "No robust point was met within the evaluation budget. Raise `max_evaluations` of the search, or "
-                    "lower `delta` or `confidence`."
-                )
-            return "not-found", (
-                "No robust point was met in the whole allowed box. Loosen `features`, or lower `delta` or `confidence`."
-            )
-        if not certificate.certified:
-            return "not-found", (
-                f"The point that the search proposed did not pass: {certificate}. "
-                "More `n_models` make the search's proposals safer; so does a lower `delta`."
-            )
-        return "certified", ""
-
-    def _row(self, point: FloatArray, name: Hashable) -> Any:
-        table = self.features_.decode(point)
-        if isinstance(table, pd.DataFrame):
-            # A Series has one dtype; with objects, integers stay integers.
-            values = {column: table[column].iloc[0] for column in table.columns}
-            homogeneous = len(set(self.features_.dtypes)) == 1
-            return pd.Series(values, name=name, dtype=None if homogeneous else object)
-        return table[0]
 
     def _validity(self, row: Any, target: Any, members: Ensemble) -> float:
         if row is None:
             return np.nan
         return float(members.votes(self.features_.encode(row), target)[0] / len(members))
-
-
-class _Batch:
-    """The rows of one call of `explain`, and where each may go."""
-
-    def __init__(self, originals: FloatArray, targets: AnyArray, box: Box, based: Explained, seeds: list[int]) -> None:
-        self.originals = originals
-        self.targets = targets
-        self.box = box
-        self.based = based
-        self.seeds = seeds
-        self.frozen = np.asarray((box.lower >= box.upper).all(axis=1))
-
-    @property
-    def searchable(self) -> IntArray:
-        """The rows that have a base and room to move."""
-        return np.flatnonzero(self.based.found & ~self.frozen)
-
-
-def check_search(search: Any) -> Any:
-    """Turn a name or a search into a search.
-
-    Examples
-    --------
-    >>> check_search("growing-spheres").n_candidates
-    100
-    """
-    if isinstance(search, str) and search in SEARCHES:
-        return SEARCHES[search]()
-    if hasattr(search, "find") and not isinstance(search, (str, type)):
-        return search
-    raise InvalidInput(
-        f"`search` must be one of {', '.join(map(repr, SEARCHES))}, or a search such as "
-        f"betarce.GrowingSpheresSearch(n_candidates=500); got {search!r}."
-    )

@@ -3,15 +3,17 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
-from betarce.arrays import AnyArray, FloatArray
+from betarce.arrays import AnyArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.posterior import Certificate, Guarantee
+from betarce.search import Ladders
 
 
 def fingerprint(point: FloatArray) -> str:
@@ -84,6 +86,48 @@ def certify_points(
         )
         for n_agree, target, point in zip(votes, targets, points, strict=True)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """How far down its ladder one row got.
+
+    Attributes
+    ----------
+    votes : array of int, shape (rungs,)
+        Agreeing members at each rung of the row, safest first.
+    passed : int
+        Rungs passed before the first miss; 0 if the safest one missed already.
+    """
+
+    votes: IntArray
+    passed: int
+
+
+def walk_ladders(ladders: Ladders, targets: AnyArray, members: Ensemble, guarantee: Guarantee) -> list[Walk]:
+    """Walk each ladder from its safest rung and stop at the first that misses the quorum.
+
+    Fixed-sequence testing: the order of the rungs was fixed without looking at these members, and the walk stops at
+    the first miss, so the chance of passing a point that is not delta-robust stays at most 1 - confidence, however
+    many rungs there are (Angelopoulos et al., *Learn then test*). Walking again after a miss would break that.
+    """
+    quorum = guarantee.quorum(len(members))
+    rows, rungs = np.nonzero(ladders.exists)
+    votes = members.votes(ladders.points[rows, rungs], targets[rows])
+    ends = np.searchsorted(rows, np.arange(len(targets) + 1))
+    return [Walk(own := votes[a:b], rungs_passed(own, quorum)) for a, b in pairwise(ends)]
+
+
+def rungs_passed(votes: IntArray, quorum: int) -> int:
+    """Count the rungs before the first miss.
+
+    Examples
+    --------
+    >>> rungs_passed(np.array([38, 37, 36, 38]), quorum=37)
+    2
+    """
+    misses = np.flatnonzero(votes < quorum)
+    return int(misses[0]) if misses.size else len(votes)
 
 
 def plain(label: Any) -> Any:

@@ -5,8 +5,11 @@ import numpy as np
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.explainers import Problem
+from betarce.features import Box
 
 _LEAST_SPREAD = 1e-6
+_ANCHORS = 3  # to each row that is stuck
+_MOST_ANCHORS = 2000  # training rows to choose them from
 
 
 class Goal:
@@ -58,6 +61,50 @@ class Goal:
         robust = self._problem.is_target(points, targets)
         robust[robust] = self._members.reaches(points[robust], targets[robust], quorum)
         return robust
+
+
+class Anchors:
+    """Training rows that lie deep inside each class, to fall back on.
+
+    Parameters
+    ----------
+    problem : Problem
+        Has the training rows.
+    members : Ensemble
+        The members that steer.
+    """
+
+    def __init__(self, problem: Problem, members: Ensemble) -> None:
+        rows = np.linspace(0, len(problem.X_train) - 1, min(_MOST_ANCHORS, len(problem.X_train))).astype(int)
+        self._problem = problem
+        self._members = members
+        self._rows = np.unique(rows)
+        self._deep: dict[object, FloatArray] = {}
+
+    def nearest(self, points: FloatArray, target: object, box: Box) -> FloatArray | None:
+        """Give the nearest deep rows, moved into each point's box, shape (n, anchors, d); None if there are none."""
+        deep = self._of(target)
+        if not len(deep):
+            return None
+        features = self._problem.features
+        n, k = len(points), min(_ANCHORS, len(deep))
+        nearest = np.empty((n, k, points.shape[1]))
+        for i in range(n):
+            own = np.full(len(deep), i)
+            allowed = features.project(deep, box.take(own))
+            order = np.argsort(features.distance(allowed, points[own]), kind="stable")[:k]
+            nearest[i] = allowed[order]
+        return nearest
+
+    def _of(self, target: object) -> FloatArray:
+        if target not in self._deep:
+            points = self._problem.X_train[self._rows]
+            everyone = np.zeros(len(points), dtype=np.intp)
+            depth, valid = Goal(self._problem, self._members, np.array([target]))(points, everyone)
+            inside = valid & (depth > 0)
+            deep = inside & (depth >= np.median(depth[inside])) if inside.any() else inside
+            self._deep[target] = points[deep]
+        return self._deep[target]
 
 
 def _moments(margins: FloatArray) -> tuple[FloatArray, FloatArray]:

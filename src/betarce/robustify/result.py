@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -52,7 +52,7 @@ class RobustCounterfactual:
     distance_to_base: float
     distance_to_original: float
     n_evaluations: int
-    runtime_s: float
+    runtime_s: float = np.nan
 
     def __repr__(self) -> str:
         return f"RobustCounterfactual({self.status}: {self.reason or self.certificate})"
@@ -80,10 +80,15 @@ class Result(Sequence[RobustCounterfactual]):
     items : sequence of RobustCounterfactual
     row_names : Index
         The names of the rows.
+    runtime_s : float, optional
+        The time of the whole batch, to be shared among the rows.
     """
 
-    def __init__(self, items: Sequence[RobustCounterfactual], row_names: "pd.Index[Any]") -> None:
-        self._items = list(items)
+    def __init__(
+        self, items: Sequence[RobustCounterfactual], row_names: "pd.Index[Any]", *, runtime_s: float | None = None
+    ) -> None:
+        share = None if runtime_s is None else runtime_s / len(items)
+        self._items = list(items) if share is None else [replace(item, runtime_s=share) for item in items]
         self.row_names = row_names
 
     @overload

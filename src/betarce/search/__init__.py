@@ -1,5 +1,6 @@
-"""Searches for the closest point with a property, over any vectorised predicate."""
+"""Searches for the closest points with a property, over any vectorised predicate or depth."""
 
+from betarce.search.frontier import Depth, FrontierSearch, Ladders
 from betarce.search.growing_spheres import GrowingSpheresSearch, Predicate, SearchResult
 
-__all__ = ["GrowingSpheresSearch", "Predicate", "SearchResult"]
+__all__ = ["Depth", "FrontierSearch", "GrowingSpheresSearch", "Ladders", "Predicate", "SearchResult"]

@@ -6,7 +6,7 @@ level that it passed; then puts features back towards the base as far as each le
 deepest and farthest first. The search knows a depth and a feature space, no models.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,6 +56,29 @@ class Ladders:
     levels: FloatArray
     n_evaluations: IntArray
     spent: BoolArray
+
+    @classmethod
+    def none(cls, n_rows: int, n_features: int) -> "Ladders":
+        """Give ladders without any rung."""
+        return cls(
+            np.zeros((n_rows, 1, n_features)),
+            np.zeros((n_rows, 1), dtype=bool),
+            np.array([-np.inf]),
+            np.zeros(n_rows, dtype=np.intp),
+            np.zeros(n_rows, dtype=bool),
+        )
+
+    def spread(self, rows: IntArray, n_rows: int) -> "Ladders":
+        """Give these ladders to some of `n_rows` rows, and none to the others."""
+        whole = [np.zeros((n_rows, *part.shape[1:]), dtype=part.dtype) for part in self._by_row]
+        for target, part in zip(whole, self._by_row, strict=True):
+            target[rows] = part
+        points, exists, n_evaluations, spent = whole
+        return Ladders(points, exists, self.levels, n_evaluations, spent)
+
+    @property
+    def _by_row(self) -> tuple[FloatArray, BoolArray, IntArray, BoolArray]:
+        return self.points, self.exists, self.n_evaluations, self.spent
 
 
 @dataclass(frozen=True)
@@ -113,7 +136,7 @@ class FrontierSearch:
         features: FeatureSpace,
         box: Box,
         seeds: Sequence[int],
-        anchors: FloatArray | None = None,
+        anchors: Callable[[IntArray], FloatArray | None] | None = None,
     ) -> Ladders:
         """Build a ladder from every base; all rows advance together, and none depends on the others.
 
@@ -128,15 +151,16 @@ class FrontierSearch:
             Where each row's points may lie.
         seeds : sequence of int
             One a row.
-        anchors : array of shape (n, anchors, d), optional
-            Deep points to fall back on where climbing gets stuck.
+        anchors : callable, optional
+            Gives deep points, shape (rows, anchors, d), for rows where climbing got stuck; None if there are none.
         """
         run = _Run(self, bases, depth, features, box, seeds)
         path = run.climb()
         run.place_rungs(path)
         stuck = np.flatnonzero(path.depth[:, -1] < _LEVELS[0])
-        if anchors is not None and stuck.size:
-            run.walk_to(anchors, stuck)
+        deep = anchors(stuck) if anchors is not None and stuck.size else None
+        if deep is not None:
+            run.walk_to(deep, stuck)
         for turn in range(self.refinements):
             run.put_back(turn)
         return run.ladders()
@@ -257,7 +281,7 @@ class _Run:
 
     def walk_to(self, anchors: FloatArray, rows: IntArray) -> None:
         """Take over the anchors' features one by one, best gain for its distance first, up to the anchor itself."""
-        for anchor in np.swapaxes(anchors[rows], 0, 1):
+        for anchor in np.swapaxes(anchors, 0, 1):
             points = self.features.project(self.bases[rows], self.box.take(rows))
             open_ = self.free[rows] & (points != anchor)
             depth, cost, _ = self._evaluate(rows, points)

@@ -1,0 +1,122 @@
+"""What more robustness costs: distance against the certified bound, for one row."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import FloatArray
+from betarce.ensemble import Ensemble
+from betarce.errors import InvalidInput, UnreachableGuarantee, require
+from betarce.features import FeatureSpace
+from betarce.posterior import Guarantee
+from betarce.robustify.answers import Batch, as_row
+from betarce.robustify.certify import rungs_passed
+from betarce.search import Ladders
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The ladder of one row, with the vote on every rung.
+
+    Attributes
+    ----------
+    points : array of shape (rungs, d)
+        Safest first, closest last.
+    table : DataFrame
+        One line a point: its kind ("rung", "base" or "paper"), depth, distances, votes and lower bound.
+    guarantee : Guarantee
+    n_models : int
+        Members that voted.
+    """
+
+    points: FloatArray
+    table: pd.DataFrame
+    guarantee: Guarantee
+    n_models: int
+    features: FeatureSpace
+    name: Any
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one line a rung, then the base and the paper's point."""
+        return self.table.copy()
+
+    def at(self, delta: float) -> Any:
+        """Give the closest rung that passes another delta, walked from the safest; None if none does.
+
+        The walk of each delta is a test of its own: look at one of them, or split 1 - confidence among them.
+        """
+        try:
+            quorum = Guarantee(delta, self.guarantee.confidence, self.guarantee.prior).quorum(self.n_models)
+        except UnreachableGuarantee:
+            return None
+        passed = rungs_passed(self._votes, quorum)
+        return as_row(self.points[passed - 1], self.name, self.features) if passed else None
+
+    @property
+    def _votes(self) -> Any:
+        return self.table.loc[self.table["kind"] == "rung", "n_agree"].to_numpy()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw distance against lower bound; gives the matplotlib axes."""
+        plt = require("matplotlib.pyplot", extra="plot", purpose="A plot")
+        ax = plt.subplots(figsize=(6, 4), layout="constrained")[1] if ax is None else ax
+        rungs = self.table[self.table["kind"] == "rung"]
+        ax.plot(rungs["distance_to_base"], rungs["lower_bound"], "o-", color="#0072B2", ms=4, lw=1, label="candidates")
+        for kind, marker, color in (("base", "s", "#999999"), ("paper", "D", "#D55E00")):
+            row = self.table[self.table["kind"] == kind]
+            label = {"base": "base", "paper": "paper's search"}[kind]
+            ax.plot(row["distance_to_base"], row["lower_bound"], marker, color=color, ms=8, label=label)
+        chosen = self.table[self.table["chosen"]]
+        ax.plot(
+            chosen["distance_to_base"], chosen["lower_bound"], "*", color="#009E73", ms=16, label="handed out", zorder=3
+        )
+        ax.axhline(self.guarantee.delta, color="#333333", lw=0.8, ls="--")
+        ax.annotate(
+            f"delta = {self.guarantee.delta:g}",
+            (1, self.guarantee.delta),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 3),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8,
+        )
+        ax.set(
+            xlabel="L1 distance to base (in ranges of the features)",
+            ylabel=f"lower bound of validity, {self.guarantee.confidence:.0%} confidence",
+            title="What more robustness costs",
+        )
+        ax.legend(frameon=False, loc="lower right")
+        return ax
+
+
+def tradeoff(
+    batch: Batch,
+    ladders: Ladders,
+    paper: Ladders,
+    members: Ensemble,
+    guarantee: Guarantee,
+    features: FeatureSpace,
+) -> Frontier:
+    """Put the ladder of a batch of one row to the vote, beside the base and the paper's point."""
+    if not batch.based.found[0]:
+        raise InvalidInput(f"This row has no base to start from: {batch.based.reasons[0]}")
+    rungs = ladders.points[0, ladders.exists[0]]
+    others = [("base", batch.based.points[0]), *(("paper", point) for point in paper.points[0, paper.exists[0]])]
+    points = np.vstack([rungs, *(point[None] for _, point in others)])
+    votes = members.votes(points, np.repeat(batch.targets, len(points)))
+    passed = rungs_passed(votes[: len(rungs)], guarantee.quorum(len(members)))
+    table = pd.DataFrame(
+        {
+            "kind": ["rung"] * len(rungs) + [kind for kind, _ in others],
+            "depth": np.append(ladders.levels[ladders.exists[0]], [np.nan] * len(others)),
+            "distance_to_base": features.distance(points, batch.based.points),
+            "distance_to_original": features.distance(points, batch.originals),
+            "n_agree": votes,
+            "n_models": len(members),
+            "lower_bound": guarantee.lower_bound(votes, np.full(len(votes), len(members))),
+            "chosen": np.arange(len(points)) == passed - 1,
+        }
+    )
+    return Frontier(rungs, table, guarantee, len(members), features, batch.names[0])
