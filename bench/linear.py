@@ -8,7 +8,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, minmax_scale
-from timing import N_CANDIDATES, N_MEMBERS, Record, answering, one_thread
+
+from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, one_thread
 
 
 def run() -> Iterator[Record]:
@@ -22,4 +23,4 @@ def run() -> Iterator[Record]:
         for name, (model, inputs) in models.items():
             samples = (np.random.default_rng(i).integers(0, len(X), len(X)) for i in range(N_MEMBERS))
             members = [clone(model).fit(inputs[rows], y[rows]) for rows in samples]
-            yield answering(name, members, inputs[:N_CANDIDATES], least=100)
+            yield answering(name, members, candidates(inputs, N_CANDIDATES), least=100)

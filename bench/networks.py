@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import minmax_scale
-from timing import N_CANDIDATES, N_MEMBERS, Record, answering, fastest, one_thread
 from torch import nn
 
 from betarce.models.network import Network
 from betarce.models.network_training import train_networks
+from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, fastest, one_thread
 
 EPOCHS = 20
 Data = tuple[np.ndarray, np.ndarray]
@@ -80,8 +80,8 @@ def training(name: str, data: Data) -> Iterator[Record]:
         lambda: [network.fit(*data) for network in members()],
         lambda: train_networks(members(), *data, [None] * N_MEMBERS),
     )
-    yield Record(f"train {N_MEMBERS} networks, {name}, against plain torch one by one", together, plain, least=3)
-    yield Record(f"train {N_MEMBERS} networks, {name}, against ourselves one by one", together, single)
+    yield Record(f"train {N_MEMBERS}, {name}, vs plain torch one by one", together, plain, least=3)
+    yield Record(f"train {N_MEMBERS}, {name}, vs ourselves one by one", together, single)
 
 
 def small_training() -> Iterator[Record]:
@@ -93,7 +93,7 @@ def small_training() -> Iterator[Record]:
         lambda: [clone(network).fit(X, y) for network in members],
         lambda: train_networks([clone(network) for network in members], X, y, [None] * N_MEMBERS),
     )
-    yield Record(f"train {N_MEMBERS} networks of 16 neurons, against ourselves one by one", together, single)
+    yield Record(f"train {N_MEMBERS} of 16 neurons, vs ourselves one by one", together, single)
 
 
 def run() -> Iterator[Record]:
@@ -106,10 +106,11 @@ def run() -> Iterator[Record]:
             yield from training("breast cancer", (X, y))
             yield from training("diabetes-like", like_diabetes())
             yield from small_training()
+            points = candidates(X, N_CANDIDATES)
             networks = [Network(max_epochs=EPOCHS, random_state=seed) for seed in range(N_MEMBERS)]
-            yield answering("Network", train_networks(networks, X, y, [None] * N_MEMBERS), X[:N_CANDIDATES], least=30)
+            yield answering("Network", train_networks(networks, X, y, [None] * N_MEMBERS), points, least=30)
             recipe = MLPClassifier((128, 128, 128), early_stopping=True)
             perceptrons = [clone(recipe).set_params(random_state=seed).fit(X, y) for seed in range(N_MEMBERS)]
-            yield answering("MLPClassifier", perceptrons, X[:N_CANDIDATES], least=30)
+            yield answering("MLPClassifier", perceptrons, points, least=30)
     finally:
         torch.set_num_threads(threads)

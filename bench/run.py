@@ -6,12 +6,13 @@ is named at the end, but is no failure.
 
 import time
 
+from rich.console import Console
+from rich.table import Table
+
 import linear
 import networks
 import startup
 import trees
-from rich.console import Console
-from rich.table import Table
 from timing import Record
 
 BENCHMARKS = {"startup": startup.run, "linear": linear.run, "networks": networks.run, "trees": trees.run}

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from timing import N_MEMBERS, Record, one_thread
 
 import betarce as brce
 from betarce.models.network_training import train_networks
+from timing import N_MEMBERS, Record, one_thread
 
 PROCESSES = 7
 MIB = 2**20
@@ -41,14 +41,14 @@ def bounded(name: str, members: Sequence[object], n: int) -> Record:
     """Compare the memory for a batch and for one four times as large: a ratio of 1 is what chunks should give."""
     ensemble = brce.Ensemble(members, [0, 1])
     small, large = extra_memory(ensemble, n), extra_memory(ensemble, 4 * n)
-    title = f"memory beside the result: {N_MEMBERS} {name}, {n:,} points against {4 * n:,}"
+    title = f"memory beside result, {N_MEMBERS} {name}, {n // 1000}k vs {4 * n // 1000}k points"
     return Record(title, large, small, unit="MiB", least=0.8)
 
 
 def run() -> Iterator[Record]:
     """Measure imports, then memory."""
     yield Record("import betarce, after numpy", importing("import betarce"), most=0.5)
-    yield Record("import BetaRCE with all it needs, after numpy", importing("from betarce import BetaRCE"))
+    yield Record("import BetaRCE and all it needs, after numpy", importing("from betarce import BetaRCE"))
     random = np.random.default_rng(0)
     X = random.random((300, N_FEATURES))
     y = (X.sum(axis=1) + random.normal(size=300) > N_FEATURES / 2).astype(int)

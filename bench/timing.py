@@ -85,6 +85,13 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+def candidates(X: np.ndarray, n: int) -> np.ndarray:
+    """Draw n points between rows of the data, where a search looks."""
+    rng = np.random.default_rng(n)
+    a, b = X[rng.integers(0, len(X), (2, n))]
+    return a + rng.random((n, 1)) * (b - a) + 0.05 * X.std(axis=0) * rng.normal(size=a.shape)
+
+
 def answering(name: str, members: Sequence[Any], points: np.ndarray, least: float) -> Record:
     """Ask members about points: through `Ensemble.votes`, against one `predict` per member and point."""
     ensemble = brce.Ensemble(members, members[0].classes_)
@@ -95,5 +102,4 @@ def answering(name: str, members: Sequence[Any], points: np.ndarray, least: floa
         lambda: [member.predict(row) for row in rows for member in members],
         lambda: ensemble.votes(points, target),
     )
-    title = f"{name}: {len(members)} members x {len(points)} candidates, against one by one"
-    return Record(title, ours, baseline, least=least)
+    return Record(f"{len(members)} {name} x {len(points)} points, vs point by point", ours, baseline, least=least)

@@ -10,12 +10,12 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from sklearn.datasets import load_breast_cancer, make_classification
-from timing import N_CANDIDATES, N_MEMBERS, Record, answering, fastest, one_thread
 
 import betarce as brce
 from betarce.ensemble import traversal
 from betarce.ensemble.affine import Peeled
 from betarce.ensemble.trees import TreeKernel, stack
+from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, fastest, one_thread
 
 EVERYONE = slice(None)
 
@@ -29,13 +29,6 @@ def train(X: Any, y: Any) -> list[Any]:
         model = lgb.LGBMClassifier(**settings, random_state=i, n_jobs=1, verbose=-1)
         members.append(model.fit(X[rows], y[rows]))
     return members
-
-
-def candidates(X: Any, n: int) -> Any:
-    """Draw points between rows of the data, where a search looks."""
-    rng = np.random.default_rng(n)
-    a, b = X[rng.integers(0, len(X), (2, n))]
-    return a + rng.random((n, 1)) * (b - a) + 0.05 * X.std(axis=0) * rng.normal(size=a.shape)
 
 
 def built(members: list[Any]) -> TreeKernel:
@@ -59,8 +52,7 @@ def run() -> Iterator[Record]:
                 partial(lambda points: [member.predict(points) for member in members], points),
                 partial(ensemble.votes, points, 1),
             )
-            title = f"LightGBM: {N_MEMBERS} members x {n:,} candidates, against one batch a member"
-            yield Record(title, ours, baseline, least=least)
+            yield Record(f"{N_MEMBERS} LightGBM x {n:,} points, vs member by member", ours, baseline, least=least)
 
 
 def engines(X: Any, y: Any, sizes: tuple[int, ...] = (100, 1_000, 10_000)) -> dict[str, list[float]]:

@@ -9,6 +9,7 @@ from betarce.features import Box
 
 _LEAST_SPREAD = 1e-6
 _ANCHORS = 3  # to each row that is stuck
+_SCALE_ROWS = 500
 _MOST_ANCHORS = 2000  # training rows to choose them from
 
 
@@ -23,24 +24,29 @@ class Goal:
         The members that steer.
     targets : array of shape (n,)
         The class that each row wants.
+    scales : array of shape (members,), optional
+        The usual size of each member's margins, from `margin_scales`.
 
     Notes
     -----
-    The depth of a point is the mean of the members' margins over their standard deviation. If margins were normal
-    over the space, a depth of z would mean that a share Phi(z) of all retrained models agrees. Unlike the smallest
-    margin it does not hang on a single member, so there is less for a search to exploit (see
-    `docs/decisions/depth.md`).
+    The depth of a point is the mean of the members' margins over their standard deviation, each member's margins in
+    units of their usual size. If margins were normal over the space, a depth of z would mean that a share Phi(z) of
+    all retrained models agrees. Unlike the smallest margin it does not hang on a single member, so there is less for a
+    search to exploit (see `docs/decisions/depth.md`).
     """
 
-    def __init__(self, problem: Problem, members: Ensemble, targets: AnyArray) -> None:
+    def __init__(
+        self, problem: Problem, members: Ensemble, targets: AnyArray, scales: FloatArray | float = 1.0
+    ) -> None:
         self._problem = problem
         self._members = members
         self._targets = targets
+        self._scales = scales
 
     def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Give the depth of points, and whether the model itself gives them their target."""
         targets = self._targets[rows]
-        margins = self._members.margins(points, targets)
+        margins = self._members.margins(points, targets) / self._scales
         mean, spread = _moments(margins)
         return mean / spread, self._problem.is_target(points, targets)
 
@@ -49,11 +55,11 @@ class Goal:
         if not self._members.has_slopes:
             return None
         targets = self._targets[rows]
-        margins = self._members.margins(points, targets)
+        margins = self._members.margins(points, targets) / self._scales
         mean, spread = _moments(margins)
         # d(mean / spread) / d(margin of one member)
         weights = (1 - (mean / spread**2)[:, None] * (margins - mean[:, None])) / spread[:, None] / margins.shape[1]
-        return self._members.slopes(points, targets, weights)
+        return self._members.slopes(points, targets, weights / self._scales)
 
     def is_robust(self, points: FloatArray, rows: IntArray, quorum: int) -> BoolArray:
         """Say which points the model and a quorum of the members put in their target class."""
@@ -61,6 +67,17 @@ class Goal:
         robust = self._problem.is_target(points, targets)
         robust[robust] = self._members.reaches(points[robust], targets[robust], quorum)
         return robust
+
+
+def margin_scales(problem: Problem, members: Ensemble) -> FloatArray:
+    """Give the usual size of each member's margins: their median over training rows.
+
+    Members with and without a penalty, or of different families, are sure of themselves on very different scales;
+    without this the loudest would decide alone.
+    """
+    rows = np.linspace(0, len(problem.X_train) - 1, min(_SCALE_ROWS, len(problem.X_train))).astype(int)
+    margins = members.margins(problem.X_train[rows], members.classes[1])
+    return np.asarray(np.maximum(np.median(np.abs(margins), axis=0), _LEAST_SPREAD))
 
 
 class Anchors:
@@ -72,12 +89,15 @@ class Anchors:
         Has the training rows.
     members : Ensemble
         The members that steer.
+    scales : array of shape (members,), optional
+        The usual size of each member's margins.
     """
 
-    def __init__(self, problem: Problem, members: Ensemble) -> None:
+    def __init__(self, problem: Problem, members: Ensemble, scales: FloatArray | float = 1.0) -> None:
         rows = np.linspace(0, len(problem.X_train) - 1, min(_MOST_ANCHORS, len(problem.X_train))).astype(int)
         self._problem = problem
         self._members = members
+        self._scales = scales
         self._rows = np.unique(rows)
         self._deep: dict[object, FloatArray] = {}
 
@@ -100,7 +120,7 @@ class Anchors:
         if target not in self._deep:
             points = self._problem.X_train[self._rows]
             everyone = np.zeros(len(points), dtype=np.intp)
-            depth, valid = Goal(self._problem, self._members, np.array([target]))(points, everyone)
+            depth, valid = Goal(self._problem, self._members, np.array([target]), self._scales)(points, everyone)
             inside = valid & (depth > 0)
             deep = inside & (depth >= np.median(depth[inside])) if inside.any() else inside
             self._deep[target] = points[deep]

@@ -10,7 +10,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Problem
 from betarce.features import Box
-from betarce.robustify.goal import Anchors, Goal
+from betarce.robustify.goal import Anchors, Goal, margin_scales
 from betarce.search import FrontierSearch, GrowingSpheresSearch, Ladders
 
 SEARCHES: dict[str, type[FrontierSearch] | type[GrowingSpheresSearch]] = {
@@ -25,7 +25,7 @@ def check_search(search: Any) -> FrontierSearch | GrowingSpheresSearch:
     Examples
     --------
     >>> check_search("frontier")
-    FrontierSearch(norm='l1', steps=(1.0, 0.3, 0.1, 0.03), max_climbs=16, refinements=3, max_evaluations=20000)
+    FrontierSearch(norm=0.25, steps=(1.0, 0.3, 0.1, 0.03), max_climbs=16, refinements=3, max_evaluations=20000)
     """
     if isinstance(search, str) and search in SEARCHES:
         return SEARCHES[search]()
@@ -80,7 +80,8 @@ class Steering:
         self._problem = problem
         self._members = members
         self._quorum = quorum
-        self._anchors = Anchors(problem, members)
+        self._scales = margin_scales(problem, members)
+        self._anchors = Anchors(problem, members, self._scales)
 
     def ladders(self, task: Task) -> Ladders:
         """Give each row its candidates, safest first and closest last."""
@@ -88,7 +89,7 @@ class Steering:
             return self._one_rung(self._search, task)
         ladders = self._search.climb(
             task.bases,
-            Goal(self._problem, self._members, task.targets),
+            Goal(self._problem, self._members, task.targets, self._scales),
             self._problem.features,
             task.box,
             task.seeds,

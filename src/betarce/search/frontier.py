@@ -19,6 +19,7 @@ from betarce.search.archive import Archive
 
 _LEVELS = np.append(np.geomspace(8.0, 0.8, 47), -np.inf)
 _GOOD_ENOUGH = 0.8  # of the best gain for its distance: then the larger step is taken
+_SPREADING = 0.5  # share of L2 from which moves along the whole gradient are tried
 _STEEPEST = 4  # features tried where slopes are known
 _MOST_FEATURES = 64  # features tried at once where they are not
 _FRACTIONS = np.array([1.0, 0.5, 0.25, 0.1])
@@ -87,8 +88,9 @@ class FrontierSearch:
 
     Parameters
     ----------
-    norm : {"l1", "l2"} or float
-        What "closest" means; a number between 0 and 1 is the share of L2 in a mixture of both.
+    norm : float or {"l1", "l2"}
+        What "closest" means; a number between 0 and 1 is the share of L2 in a mixture of both. The default is almost
+        L1: a quarter of L2 costs hardly any L1 and keeps single features from going needlessly far.
     steps : tuple of float
         Lengths of the moves that are tried, in units of the features' ranges.
     max_climbs : int
@@ -114,7 +116,7 @@ class FrontierSearch:
     True
     """
 
-    norm: Norm | float = "l1"
+    norm: Norm | float = 0.25
     steps: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03)
     max_climbs: int = 16
     refinements: int = 3
@@ -128,6 +130,11 @@ class FrontierSearch:
         for name, least in (("max_climbs", 1), ("refinements", 0), ("max_evaluations", 1)):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
                 raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {getattr(self, name)!r}.")
+
+    @property
+    def spreads(self) -> bool:
+        """Whether moves along many features at once can pay: not in L1."""
+        return self.norm == "l2" or (not isinstance(self.norm, str) and self.norm > _SPREADING)
 
     def climb(
         self,
@@ -190,6 +197,7 @@ class _Run:
         self.archive = Archive(len(bases), bases.shape[1], _LEVELS)
         self.generators = [np.random.default_rng(seed) for seed in seeds]
         self.evaluations = np.zeros(len(bases), dtype=np.intp)
+        self.spent = np.zeros(len(bases), dtype=bool)
         self.free = box.lower < box.upper
 
     def climb(self) -> _Path:
@@ -197,6 +205,7 @@ class _Run:
         rows: IntArray = np.arange(len(self.bases))
         points = self.features.project(self.bases, self.box)
         depth, cost, _ = self._evaluate(rows, points)
+        self.start = points.copy(), depth.copy(), cost.copy()
         path, depths = [points.copy()], [depth.copy()]
         active: IntArray = rows
         for _ in range(self.search.max_climbs):
@@ -213,51 +222,71 @@ class _Run:
 
     def _climb_once(self, rows: IntArray, points: FloatArray, depth: FloatArray, cost: FloatArray) -> IntArray:
         """Move every row that can gain; give those that did."""
-        columns, lengths = self._moves(rows, points)
-        rows, columns, lengths = self._affordable(rows, columns, lengths)
+        slopes = self.depth.slopes(points[rows], rows)
+        moves = self._single_moves(rows, points, slopes)
+        rows, moves = self._affordable(rows, moves)
         if not rows.size:
             return rows
-        k = columns.shape[1]
-        candidates = np.repeat(points[rows], k, axis=0)
-        candidates[np.arange(len(candidates)), columns.ravel()] += (
-            lengths.ravel() * self.features.scale[columns.ravel()]
-        )
-        owners = np.repeat(rows, k)
-        candidates = self.features.project(candidates, self.box.take(owners))
-        new_depth, new_cost, _ = self._evaluate(owners, candidates)
-        gain = np.minimum(new_depth, _LEVELS[0]).reshape(-1, k) - depth[rows, None]
-        price = np.maximum(new_cost.reshape(-1, k) - cost[rows, None], 1e-6)
+        candidates, new_depth, new_cost = self._evaluate_moves(rows, points, moves)
+        if self.search.spreads:
+            slopes = self._estimated(moves, new_depth, depth[rows]) if slopes is None else slopes
+            dense = self._evaluate_moves(rows, points, self._dense_moves(slopes))
+            candidates, new_depth, new_cost = (
+                np.concatenate(parts, axis=1) for parts in zip((candidates, new_depth, new_cost), dense, strict=True)
+            )
+        gain = np.minimum(new_depth, _LEVELS[0]) - depth[rows, None]
+        price = np.maximum(new_cost - cost[rows, None], 1e-6)
         ratio = np.where(gain > 1e-9, gain / price, -np.inf)
         best = ratio.max(axis=1, keepdims=True)
         chosen = np.where(ratio >= _GOOD_ENOUGH * best, gain, -np.inf).argmax(axis=1)
-        moves = np.isfinite(best[:, 0])
-        winners = (np.arange(len(rows)) * k + chosen)[moves]
-        rows = rows[moves]
-        points[rows], depth[rows], cost[rows] = candidates[winners], new_depth[winners], new_cost[winners]
+        moved = np.flatnonzero(np.isfinite(best[:, 0]))
+        rows, chosen = rows[moved], chosen[moved]
+        points[rows] = candidates[moved, chosen]
+        depth[rows], cost[rows] = new_depth[moved, chosen], new_cost[moved, chosen]
         return rows
 
-    def _moves(self, rows: IntArray, points: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Say which features to try, and how far: two arrays of shape (rows, moves)."""
+    def _evaluate_moves(
+        self, rows: IntArray, points: FloatArray, moves: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Give the points that moves of shape (rows, k, d) lead to, with their depth and cost, both (rows, k)."""
+        n, k, d = moves.shape
+        owners = np.repeat(rows, k)
+        candidates = self.features.project((points[rows, None] + moves).reshape(n * k, d), self.box.take(owners))
+        depth, cost, _ = self._evaluate(owners, candidates)
+        return candidates.reshape(n, k, d), depth.reshape(n, k), cost.reshape(n, k)
+
+    def _single_moves(self, rows: IntArray, points: FloatArray, slopes: FloatArray | None) -> FloatArray:
+        """Give moves along single features, shape (rows, k, d): the steepest where slopes are known, else all."""
         steps = np.array(self.search.steps)
-        slopes = self.depth.slopes(points[rows], rows)
         if slopes is None:
             columns = self._some_features(rows)
-            both = np.concatenate([steps, -steps])
-            shape = (*columns.shape, len(both))
-            return (
-                np.broadcast_to(columns[..., None], shape).reshape(len(rows), -1),
-                np.broadcast_to(both, shape).reshape(len(rows), -1),
-            )
-        slopes = slopes * self.features.scale
-        ahead = np.where(slopes > 0, self.box.upper[rows] - points[rows], points[rows] - self.box.lower[rows])
-        homeward = (self.bases[rows] - points[rows]) * slopes > 0
-        # A move towards the base costs less than nothing, so its slope counts for more than any other.
-        appeal = np.where(ahead > 0, np.abs(slopes) * np.where(homeward, 1e6, 1.0), -1.0)
-        columns = np.argsort(-appeal, axis=1, kind="stable")[:, :_STEEPEST]
-        signs = np.sign(np.take_along_axis(slopes, columns, axis=1))
-        lengths = signs[..., None] * steps
-        columns = np.broadcast_to(columns[..., None], lengths.shape)
-        return columns.reshape(len(rows), -1), lengths.reshape(len(rows), -1)
+            lengths = np.broadcast_to(np.concatenate([steps, -steps]), (*columns.shape, 2 * len(steps)))
+        else:
+            slopes = slopes * self.features.scale
+            ahead = np.where(slopes > 0, self.box.upper[rows] - points[rows], points[rows] - self.box.lower[rows])
+            homeward = (self.bases[rows] - points[rows]) * slopes > 0
+            # A move towards the base costs less than nothing, so its slope counts for more than any other.
+            appeal = np.where(ahead > 0, np.abs(slopes) * np.where(homeward, 1e6, 1.0), -1.0)
+            columns = np.argsort(-appeal, axis=1, kind="stable")[:, :_STEEPEST]
+            lengths = np.sign(np.take_along_axis(slopes, columns, axis=1))[..., None] * steps
+        moves = np.zeros((*lengths.shape, points.shape[1]))
+        np.put_along_axis(
+            moves, columns[..., None, None], (lengths * self.features.scale[columns][..., None])[..., None], 3
+        )
+        return moves.reshape(len(rows), -1, points.shape[1])
+
+    def _dense_moves(self, slopes: FloatArray) -> FloatArray:
+        """Give moves along the whole gradient, shape (rows, k, d)."""
+        direction = slopes * self.features.scale
+        direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-12)
+        return np.asarray(np.array(self.search.steps)[:, None] * (direction * self.features.scale)[:, None])
+
+    def _estimated(self, moves: FloatArray, new_depth: FloatArray, depth: FloatArray) -> FloatArray:
+        """Read slopes off the single moves that were tried anyway."""
+        length = moves.sum(axis=2, keepdims=True)
+        rise = np.where(np.isfinite(new_depth), new_depth - depth[:, None], 0.0)[..., None]
+        tried = moves != 0
+        return np.asarray(np.where(tried, rise / length, 0.0).sum(axis=1) / np.maximum(tried.sum(axis=1), 1))
 
     def _some_features(self, rows: IntArray) -> IntArray:
         """Pick the features to try: all of them, or, in wide tables, some at random."""
@@ -282,10 +311,11 @@ class _Run:
     def walk_to(self, anchors: FloatArray, rows: IntArray) -> None:
         """Take over the anchors' features one by one, best gain for its distance first, up to the anchor itself."""
         for anchor in np.swapaxes(anchors, 0, 1):
-            points = self.features.project(self.bases[rows], self.box.take(rows))
+            points, depth, cost = (part[rows] for part in self.start)
             open_ = self.free[rows] & (points != anchor)
-            depth, cost, _ = self._evaluate(rows, points)
             for _ in range(min(points.shape[1], _MOST_FEATURES)):
+                self.spent[rows[self.evaluations[rows] + open_.sum(axis=1) > self.search.max_evaluations]] = True
+                open_[self.spent[rows]] = False
                 which, columns = np.nonzero(open_)
                 if not which.size:
                     break
@@ -325,8 +355,7 @@ class _Run:
         points, cost = self.archive.best()
         exists = np.isfinite(cost)
         exists[:, 1:] &= cost[:, 1:] < cost[:, :-1]
-        spent = self.evaluations >= self.search.max_evaluations
-        return Ladders(points, exists, _LEVELS, self.evaluations, spent)
+        return Ladders(points, exists, _LEVELS, self.evaluations, self.spent)
 
     def _try(self, rows: IntArray, points: FloatArray) -> None:
         """Evaluate points, as far as the budget of each row goes."""
@@ -334,17 +363,18 @@ class _Run:
         order = np.argsort(rows, kind="stable")
         counts = np.bincount(rows, minlength=len(left))
         rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        order = order[rank < left[rows[order]]]
-        rows, points = rows[order], points[order]
-        self._evaluate(rows, self.features.project(points, self.box.take(rows)))
+        affordable = rank < left[rows[order]]
+        self.spent[rows[order[~affordable]]] = True
+        rows, points = rows[order[affordable]], points[order[affordable]]
+        if rows.size:
+            self._evaluate(rows, self.features.project(points, self.box.take(rows)))
 
-    def _affordable(
-        self, rows: IntArray, columns: IntArray, lengths: FloatArray
-    ) -> tuple[IntArray, IntArray, FloatArray]:
+    def _affordable(self, rows: IntArray, moves: FloatArray) -> tuple[IntArray, FloatArray]:
         """Drop rows that cannot pay for another round."""
-        can = self.evaluations[rows] + columns.shape[1] <= self.search.max_evaluations
-        self.evaluations[rows[~can]] = self.search.max_evaluations
-        return rows[can], columns[can], lengths[can]
+        price = moves.shape[1] + (len(self.search.steps) if self.search.spreads else 0)
+        can = self.evaluations[rows] + price <= self.search.max_evaluations
+        self.spent[rows[~can]] = True
+        return rows[can], moves[can]
 
     def _evaluate(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         depth, valid = self.depth(points, rows)

@@ -1,0 +1,210 @@
+"""The frontier search against problems with known answers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from betarce.errors import InvalidInput
+from betarce.features import FeatureSpace, decrease_only, immutable
+from betarce.search import FrontierSearch, Ladders
+from betarce.search.archive import Archive
+
+UNIT = FeatureSpace.infer(np.array([[0.0] * 4, [1.0] * 4]))
+TABLE = pd.DataFrame({"a": [0.0, 1.0], "b": [0, 10], "c": [-5.0, 5.0], "d": [0.0, 1.0]})
+MIXED = FeatureSpace.infer(TABLE, rules={"d": immutable(), "c": decrease_only()})
+CENTERS = np.array([[0.1, 2.0, 1.0, 0.5], [0.4, 9.0, -1.0, 0.25], [0.3, 1.0, 4.0, 0.75]])
+
+
+class Plane:
+    """A depth that rises linearly; points are valid above zero depth."""
+
+    def __init__(self, weights, offset, *, sloped):
+        self.weights, self.offset, self.sloped = np.asarray(weights, dtype=float), offset, sloped
+
+    def __call__(self, points, rows):
+        depth = points @ self.weights - self.offset
+        return depth, depth > 0
+
+    def slopes(self, points, rows):
+        return np.broadcast_to(self.weights, points.shape) if self.sloped else None
+
+
+class Islands:
+    """No slope anywhere: deep only around a far point, flat elsewhere."""
+
+    def __init__(self, center):
+        self.center = np.asarray(center)
+
+    def __call__(self, points, rows):
+        inside = (np.abs(points - self.center) < 0.05).all(axis=1)
+        return np.where(inside, 9.0, -1.0), inside
+
+    def slopes(self, points, rows):
+        return None
+
+
+def climb(search, bases, depth, features=UNIT, anchors=None, seeds=None):
+    return search.climb(bases, depth, features, features.box(bases), seeds or list(range(len(bases))), anchors)
+
+
+@pytest.mark.parametrize("sloped", [True, False])
+@given(weights=st.lists(st.floats(1, 20), min_size=4, max_size=4, unique=True))
+@settings(max_examples=15, deadline=None)
+def test_for_a_plane_every_rung_is_the_closest_point_there_is(sloped, weights):
+    # The L1-closest point moves the steepest feature alone, until it hits its bound; then the next.
+    plane = Plane(weights, offset=0.1 * sum(weights), sloped=sloped)
+    base = np.full((1, 4), 0.1)
+    ladders = climb(FrontierSearch(norm="l1"), base, plane)
+    order = np.argsort(weights)[::-1]
+    for level, point, there in zip(ladders.levels, ladders.points[0], ladders.exists[0], strict=True):
+        if not there or not np.isfinite(level):
+            continue
+        left, cost = level, 0.0
+        for j in order:
+            step = min(left / weights[j], 0.9)
+            left, cost = left - step * weights[j], cost + step
+        assert plane(point[None], None)[0][0] >= level
+        assert UNIT.distance(point[None], base)[0] <= 1.06 * cost + 0.02
+
+
+def test_rungs_go_from_deep_and_far_to_shallow_and_close():
+    plane = Plane([10, 1, 1, 1], 2.0, sloped=False)
+    base = np.array([[0.1, 0.2, 0.3, 0.4]])
+    ladders = climb(FrontierSearch(norm="l1"), base, plane)
+    points = ladders.points[0, ladders.exists[0]]
+    depth, _ = plane(points, None)
+    assert (depth >= ladders.levels[ladders.exists[0]]).all()
+    assert (np.diff(UNIT.distance(points, np.repeat(base, len(points), axis=0))) < 0).all()
+
+
+def test_a_base_that_is_deep_enough_is_its_own_only_rung():
+    ladders = climb(FrontierSearch(), np.full((1, 4), 0.9), Plane([20, 1, 1, 1], 2.0, sloped=False))
+    assert ladders.exists.sum() == 1
+    np.testing.assert_array_equal(ladders.points[ladders.exists], np.full((1, 4), 0.9))
+
+
+def test_where_climbing_is_stuck_an_anchor_shows_the_way():
+    base, far = np.full((1, 4), 0.2), np.full((1, 1, 4), 0.8)
+    depth = Islands(far[0, 0])
+    assert not climb(FrontierSearch(), base, depth).exists.any()
+    ladders = climb(FrontierSearch(), base, depth, anchors=lambda rows: far[rows])
+    [point] = ladders.points[ladders.exists]
+    assert UNIT.distance(point[None], base)[0] < UNIT.distance(far[0], base)[0]
+    assert depth(point[None], None)[1].all()
+
+
+@pytest.mark.parametrize("sloped", [True, False])
+def test_types_rules_and_bounds_hold_on_every_rung_and_for_every_candidate(sloped):
+    plane = Plane([5, 0.6, -0.4, 50], 3.0, sloped=sloped)
+    box = MIXED.box(CENTERS)
+
+    class Watch(Plane):
+        def __call__(self, points, rows):
+            assert (points >= box.lower[rows]).all()
+            assert (points <= box.upper[rows]).all()
+            np.testing.assert_array_equal(MIXED.encode(MIXED.decode(points)), points)
+            return plane(points, rows)
+
+    ladders = climb(FrontierSearch(), CENTERS, Watch(plane.weights, 3.0, sloped=sloped), MIXED)
+    assert ladders.exists.any(axis=1).all()
+
+
+@pytest.mark.parametrize("sloped", [True, False])
+def test_a_row_does_not_depend_on_the_batch_it_is_in(sloped):
+    plane = Plane([5, 0.6, -0.4, 50], 3.0, sloped=sloped)
+    together = climb(FrontierSearch(), CENTERS, plane, MIXED)
+    for i in range(len(CENTERS)):
+        alone = climb(FrontierSearch(), CENTERS[[i]], plane, MIXED, seeds=[i])
+        np.testing.assert_array_equal(alone.points[0], together.points[i])
+        np.testing.assert_array_equal(alone.exists[0], together.exists[i])
+        assert alone.n_evaluations[0] == together.n_evaluations[i]
+
+
+def test_inputs_are_left_alone():
+    before = CENTERS.copy()
+    climb(FrontierSearch(), CENTERS, Plane([5, 0.6, -0.4, 50], 3.0, sloped=False), MIXED)
+    np.testing.assert_array_equal(CENTERS, before)
+
+
+@pytest.mark.parametrize("budget", [1, 40, 100, 500])
+def test_the_budget_is_kept_and_its_end_is_said(budget):
+    asked = np.zeros(3, dtype=int)
+
+    class Count(Plane):
+        def __call__(self, points, rows):
+            np.add.at(asked, rows, 1)
+            return super().__call__(points, rows)
+
+    ladders = climb(
+        FrontierSearch(max_evaluations=budget), CENTERS, Count([5, 0.6, -0.4, 50], 400.0, sloped=False), MIXED
+    )
+    np.testing.assert_array_equal(asked, ladders.n_evaluations.clip(max=asked))
+    assert (asked <= budget).all()
+    assert not ladders.exists.any()
+    if budget < 100:
+        assert ladders.spent.all()
+
+
+def test_wide_tables_try_some_features_at_a_time():
+    wide = FeatureSpace.infer(np.vstack([np.zeros(300), np.ones(300)]))
+    base = np.full((2, 300), 0.2)
+    weights = np.zeros(300)
+    weights[:150] = 20
+    ladders = climb(FrontierSearch(), base, Plane(weights, 600.0, sloped=False), wide)
+    assert ladders.exists.any(axis=1).all()
+
+
+def test_l2_spreads_the_change_and_l1_does_not():
+    plane = Plane([10, 9.9, 9.8, 9.7], 4.0, sloped=True)
+    base = np.full((1, 4), 0.1)
+    norms = {}
+    for norm in ("l1", "l2"):
+        ladders = climb(FrontierSearch(norm=norm), base, plane)
+        points = ladders.points[0, ladders.exists[0]]
+        norms[norm] = np.median((np.abs(points - base) > 1e-9).sum(axis=1))
+    assert norms["l1"] < norms["l2"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"norm": "l3"},
+        {"norm": 1.5},
+        {"steps": ()},
+        {"steps": (0.0,)},
+        {"max_climbs": 0},
+        {"refinements": -1},
+        {"max_evaluations": 0},
+    ],
+)
+def test_wrong_options_are_refused(options):
+    with pytest.raises(InvalidInput, match=f"`{next(iter(options))}` must be"):
+        FrontierSearch(**options)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_the_archive_keeps_the_cheapest_valid_point_of_every_level(seed):
+    rng = np.random.default_rng(seed)
+    levels = np.array([3.0, 2.0, 1.0, 0.0, -np.inf])
+    archive = Archive(3, 1, levels)
+    everything = []
+    for _ in range(4):
+        rows, depth, cost = rng.integers(3, size=20), rng.normal(1, 2, 20), rng.random(20)
+        valid = rng.random(20) < 0.7
+        archive.add(rows, cost[:, None], depth, valid, cost)
+        everything.extend(zip(rows, depth, cost, valid, strict=True))
+    points, costs = archive.best()
+    for row in range(3):
+        for k, level in enumerate(levels):
+            best = min((c for r, z, c, v in everything if r == row and v and z >= level), default=np.inf)
+            assert costs[row, k] == best
+            assert best == np.inf or points[row, k, 0] == best
+
+
+def test_ladders_can_be_spread_over_more_rows():
+    ladders = climb(FrontierSearch(), CENTERS, Plane([5, 0.6, -0.4, 50], 3.0, sloped=False), MIXED)
+    spread = ladders.spread(np.array([0, 2, 5]), 6)
+    np.testing.assert_array_equal(spread.exists.any(axis=1), [True, False, True, False, False, True])
+    assert not Ladders.none(2, 3).exists.any()
