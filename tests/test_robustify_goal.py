@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from betarce import Ensemble, FeatureSpace
 from betarce.explainers import Problem
-from betarce.robustify.goal import Anchors, Goal
+from betarce.robustify.goal import Anchors, Goal, margin_scales
 
 X, Y = make_classification(
     n_samples=200, n_features=4, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=0
@@ -52,12 +52,12 @@ def test_slopes_are_the_gradient_of_the_depth(make, n_classes):
         np.testing.assert_allclose(slopes[:, column], numeric, rtol=1e-2, atol=1e-3)
 
 
-def test_depth_is_mean_over_spread_of_the_margins():
+def test_depth_is_mean_over_spread_of_the_squashed_margins():
     goal, problem, members = goal_of(lambda i: LogisticRegression(), 2)
     rows = np.zeros(len(X), dtype=int)
     depth, valid = goal(X, rows)
-    margins = members.margins(X, 1)
-    np.testing.assert_allclose(depth, margins.mean(axis=1) / margins.std(axis=1), rtol=1e-6)
+    margins = np.tanh(members.margins(X, 1))
+    np.testing.assert_allclose(depth, margins.mean(axis=1) / np.sqrt(margins.var(axis=1) + 1e-12), rtol=1e-6)
     np.testing.assert_array_equal(valid, problem.model.labels(X)[:, 0] == 1)
 
 
@@ -100,3 +100,10 @@ def test_a_class_that_no_member_ever_gives_has_no_anchors():
 
     problem = Problem(Ensemble([Never()], [0, 1]), FeatureSpace.infer(X), X, Y % 2)
     assert Anchors(problem, Ensemble([Never(), Never()], [0, 1])).nearest(X[:2], 1, problem.features.box(X[:2])) is None
+
+
+def test_margins_are_measured_in_units_of_their_usual_size():
+    _, problem, members = goal_of(lambda i: LogisticRegression(C=10.0 ** (i - 4), max_iter=500), 2)
+    scales = margin_scales(problem, members)
+    assert scales.max() > 5 * scales.min()
+    np.testing.assert_allclose(np.median(np.abs(members.margins(X, 1) / scales), axis=0), 1.0)

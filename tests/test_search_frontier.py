@@ -90,9 +90,11 @@ def test_where_climbing_is_stuck_an_anchor_shows_the_way():
     depth = Islands(far[0, 0])
     assert not climb(FrontierSearch(), base, depth).exists.any()
     ladders = climb(FrontierSearch(), base, depth, anchors=lambda rows: far[rows])
-    [point] = ladders.points[ladders.exists]
-    assert UNIT.distance(point[None], base)[0] < UNIT.distance(far[0], base)[0]
-    assert depth(point[None], None)[1].all()
+    points = ladders.points[ladders.exists]
+    assert depth(points, None)[1].all()
+    distances = UNIT.distance(points, np.repeat(base, len(points), axis=0))
+    assert distances[0] == pytest.approx(UNIT.distance(far[0], base)[0])
+    assert (np.diff(distances) < 0).all()
 
 
 @pytest.mark.parametrize("sloped", [True, False])
@@ -120,6 +122,16 @@ def test_a_row_does_not_depend_on_the_batch_it_is_in(sloped):
         np.testing.assert_array_equal(alone.points[0], together.points[i])
         np.testing.assert_array_equal(alone.exists[0], together.exists[i])
         assert alone.n_evaluations[0] == together.n_evaluations[i]
+
+
+def test_anchors_are_the_safest_rungs_of_all():
+    plane = Plane([10, 1, 1, 1], 2.0, sloped=False)
+    base, deep = np.full((1, 4), 0.2), np.full((1, 2, 4), 0.95)
+    ladders = climb(FrontierSearch(), base, plane, anchors=lambda rows: deep[rows])
+    points = ladders.points[0, ladders.exists[0]]
+    np.testing.assert_allclose(points[0], 0.95)
+    without = climb(FrontierSearch(), base, plane)
+    np.testing.assert_array_equal(points[-10:], without.points[0, without.exists[0]][-10:])
 
 
 def test_inputs_are_left_alone():

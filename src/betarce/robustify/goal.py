@@ -29,10 +29,11 @@ class Goal:
 
     Notes
     -----
-    The depth of a point is the mean of the members' margins over their standard deviation, each member's margins in
-    units of their usual size. If margins were normal over the space, a depth of z would mean that a share Phi(z) of
-    all retrained models agrees. Unlike the smallest margin it does not hang on a single member, so there is less for a
-    search to exploit (see `docs/decisions/depth.md`).
+    The depth of a point is the mean of the members' margins over their standard deviation. If margins were normal over
+    the space, a depth of z would mean that a share Phi(z) of all retrained models agrees. Unlike the smallest margin
+    it does not hang on a single member, so there is less for a search to exploit. Margins are squashed first, in units
+    of their usual size: how very sure the surest members are must not count as disagreement. See
+    `docs/decisions/depth.md`.
     """
 
     def __init__(
@@ -46,8 +47,7 @@ class Goal:
     def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Give the depth of points, and whether the model itself gives them their target."""
         targets = self._targets[rows]
-        margins = self._members.margins(points, targets) / self._scales
-        mean, spread = _moments(margins)
+        mean, spread = _moments(self._squashed(points, targets))
         return mean / spread, self._problem.is_target(points, targets)
 
     def slopes(self, points: FloatArray, rows: IntArray) -> FloatArray | None:
@@ -55,11 +55,16 @@ class Goal:
         if not self._members.has_slopes:
             return None
         targets = self._targets[rows]
-        margins = self._members.margins(points, targets) / self._scales
+        margins = self._squashed(points, targets)
         mean, spread = _moments(margins)
-        # d(mean / spread) / d(margin of one member)
+        # d(mean / spread) / d(squashed margin of one member), then through the squashing
         weights = (1 - (mean / spread**2)[:, None] * (margins - mean[:, None])) / spread[:, None] / margins.shape[1]
-        return self._members.slopes(points, targets, weights / self._scales)
+        return self._members.slopes(points, targets, weights * (1 - margins**2) / self._scales)
+
+    def _squashed(self, points: FloatArray, targets: AnyArray) -> FloatArray:
+        margins = self._members.margins(points, targets)
+        margins /= self._scales
+        return np.asarray(np.tanh(margins, out=margins))
 
     def is_robust(self, points: FloatArray, rows: IntArray, quorum: int) -> BoolArray:
         """Say which points the model and a quorum of the members put in their target class."""

@@ -25,7 +25,7 @@ def check_search(search: Any) -> FrontierSearch | GrowingSpheresSearch:
     Examples
     --------
     >>> check_search("frontier")
-    FrontierSearch(norm=0.25, steps=(1.0, 0.3, 0.1, 0.03), max_climbs=16, refinements=3, max_evaluations=20000)
+    FrontierSearch(norm=0.4, steps=(1.0, 0.3, 0.1, 0.03), max_climbs=16, refinements=3, max_evaluations=20000)
     """
     if isinstance(search, str) and search in SEARCHES:
         return SEARCHES[search]()

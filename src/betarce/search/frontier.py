@@ -17,12 +17,13 @@ from betarce.errors import InvalidInput
 from betarce.features import Box, FeatureSpace, Norm
 from betarce.search.archive import Archive
 
-_LEVELS = np.append(np.geomspace(8.0, 0.8, 47), -np.inf)
+_LEVELS = np.append(np.geomspace(8.0, 0.8, 24), -np.inf)
 _GOOD_ENOUGH = 0.8  # of the best gain for its distance: then the larger step is taken
 _SPREADING = 0.5  # share of L2 from which moves along the whole gradient are tried
 _STEEPEST = 4  # features tried where slopes are known
 _MOST_FEATURES = 64  # features tried at once where they are not
 _FRACTIONS = np.array([1.0, 0.5, 0.25, 0.1])
+_APPROACH = np.array([0.0, 0.15, 0.3, 0.45, 0.6, 0.75])  # shares of the way from an anchor to the base
 _STRIDE = 3  # every third rung is refined in each round
 
 
@@ -89,8 +90,8 @@ class FrontierSearch:
     Parameters
     ----------
     norm : float or {"l1", "l2"}
-        What "closest" means; a number between 0 and 1 is the share of L2 in a mixture of both. The default is almost
-        L1: a quarter of L2 costs hardly any L1 and keeps single features from going needlessly far.
+        What "closest" means; a number between 0 and 1 is the share of L2 in a mixture of both. The default costs hardly
+        any L1 and keeps single features from going needlessly far.
     steps : tuple of float
         Lengths of the moves that are tried, in units of the features' ranges.
     max_climbs : int
@@ -110,13 +111,13 @@ class FrontierSearch:
     >>> features = FeatureSpace.infer(np.array([[0.0, 0.0], [1.0, 1.0]]))
     >>> bases = np.array([[0.3, 0.4]])
     >>> ladders = FrontierSearch().climb(bases, Plane(), features, features.box(bases), seeds=[0])
-    >>> int(ladders.exists.sum()) > 20
+    >>> int(ladders.exists.sum()) > 10
     True
     >>> bool((ladders.points[ladders.exists][:, 1] == 0.4).all())
     True
     """
 
-    norm: Norm | float = 0.25
+    norm: Norm | float = 0.4
     steps: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03)
     max_climbs: int = 16
     refinements: int = 3
@@ -159,18 +160,19 @@ class FrontierSearch:
         seeds : sequence of int
             One a row.
         anchors : callable, optional
-            Gives deep points, shape (rows, anchors, d), for rows where climbing got stuck; None if there are none.
+            Gives deep points of the data, nearest first, shape (rows, anchors, d); None if there are none. They show
+            the way where climbing gets stuck, and are the safest rungs of all.
         """
         run = _Run(self, bases, depth, features, box, seeds)
         path = run.climb()
         run.place_rungs(path)
-        stuck = np.flatnonzero(path.depth[:, -1] < _LEVELS[0])
-        deep = anchors(stuck) if anchors is not None and stuck.size else None
+        deep = None if anchors is None else anchors(np.arange(len(bases)))
         if deep is not None:
-            run.walk_to(deep, stuck)
+            run.walk_to(deep, np.flatnonzero(path.depth[:, -1] < _LEVELS[0]))
         for turn in range(self.refinements):
             run.put_back(turn)
-        return run.ladders()
+        ladders = run.ladders()
+        return ladders if deep is None else run.extend(ladders, deep[:, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +312,7 @@ class _Run:
 
     def walk_to(self, anchors: FloatArray, rows: IntArray) -> None:
         """Take over the anchors' features one by one, best gain for its distance first, up to the anchor itself."""
-        for anchor in np.swapaxes(anchors, 0, 1):
+        for anchor in np.swapaxes(anchors[rows], 0, 1):
             points, depth, cost = (part[rows] for part in self.start)
             open_ = self.free[rows] & (points != anchor)
             for _ in range(min(points.shape[1], _MOST_FEATURES)):
@@ -349,6 +351,30 @@ class _Run:
         candidates[np.arange(len(candidates)), np.repeat(columns, k)] -= moved
         shrunk = points - 0.07 * away
         self._try(np.concatenate([np.repeat(rows[which], k), rows]), np.concatenate([candidates, shrunk]))
+
+    def extend(self, ladders: Ladders, anchors: FloatArray) -> Ladders:
+        """Put points on the way to an anchor on top of each ladder, where they are as deep as its first rung.
+
+        A point that was climbed to may lie where there are no data, and retrained models agree there less than they
+        seem to; a row of the data is safer, if farther.
+        """
+        n, k = len(anchors), len(_APPROACH)
+        ways = anchors[:, None] + _APPROACH[:, None] * (self.bases - anchors)[:, None]
+        rows = np.repeat(np.arange(n), k)
+        points = self.features.project(ways.reshape(n * k, -1), self.box.take(rows))
+        depth, cost, valid = self._evaluate(rows, points)
+        first = ladders.exists.argmax(axis=1)
+        top = np.where(ladders.exists.any(axis=1), ladders.levels[first], 0.0)
+        top_cost = self._cost(ladders.points[np.arange(n), first], self.bases)
+        farther = cost > np.where(ladders.exists.any(axis=1), top_cost, 0.0)[rows]
+        exists = (valid & (depth >= top[rows]) & farther).reshape(n, k)
+        return Ladders(
+            np.concatenate([points.reshape(n, k, -1), ladders.points], axis=1),
+            np.concatenate([exists, ladders.exists], axis=1),
+            np.append(np.full(k, np.inf), ladders.levels),
+            ladders.n_evaluations,
+            ladders.spent,
+        )
 
     def ladders(self) -> Ladders:
         """Give the best points by level."""
