@@ -36,6 +36,8 @@ from betarce.robustify.steer import Steering, Task
 from betarce.search import FrontierSearch, GrowingSpheresSearch
 from betarce.seeding import derive, generator
 from betarce.spaces import check_space, draw_members
+from guarantee_reference import COLUMNS, reference_rows
+from guarantee_report import replace_block, table, write_report
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(os.environ.get("BETARCE_RESULTS", ROOT / "docs" / "results")) / "guarantee"
@@ -228,8 +230,6 @@ def save(cell: Cell, result: dict[str, Any]) -> None:
 
 def main() -> None:
     """Run what is missing, then write the tables."""
-    from guarantee_report import write_report
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", nargs="*", default=DATA)
     parser.add_argument("--family", nargs="*", default=FAMILIES)
@@ -249,7 +249,11 @@ def main() -> None:
             except DataUnavailable as error:
                 progress.console.print(f"{cell.name}: skipped. {error}")
             progress.advance(task)
-    write_report(RESULTS, ROOT / "docs" / "guarantee.md")
+    page = ROOT / "docs" / "guarantee.md"
+    write_report(RESULTS, page)
+    if rows := reference_rows(RESULTS, arguments.jobs):
+        replace_block(page, "reference", table(COLUMNS, rows))
+        print(table(COLUMNS, rows))
 
 
 if __name__ == "__main__":

@@ -84,11 +84,11 @@ def test_anchors_are_deep_near_and_allowed():
     points = X[:5]
     box = problem.features.box(points)
     nearest = anchors.nearest(points, 1, box)
-    assert nearest.shape == (5, 3, 4)
+    assert nearest.shape == (5, 4, 4)
     for i in range(5):
         assert (nearest[i] >= box.lower[i]).all()
         assert (nearest[i] <= box.upper[i]).all()
-        depth, valid = goal(nearest[i], np.zeros(3, dtype=int))
+        depth, valid = goal(nearest[i], np.zeros(4, dtype=int))
         assert valid.all()
         assert (depth > 0).all()
 

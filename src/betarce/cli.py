@@ -41,20 +41,27 @@ def demo(
 
     console = Console(highlight=False)
     with friendly_errors():
-        console.print("A bank's model, 38 or so bootstrapped siblings to search with, as many to certify with ...")
+        console.print("Training a bank's model, and bootstrapped siblings of it to search with and to certify with ...")
         story = prepare(delta=delta, confidence=confidence, seed=seed, n_jobs=jobs)
-        console.print(f"{story.loans}\nThe model is right for {story.accuracy:.0%} of unseen applicants.\n")
+        rce, certifying = story.rce, story.rce.certifying_members_ or ()
+        console.print(f"{story.loans}. The model is right for {story.accuracy:.0%} of unseen applicants.")
+        console.print(
+            f"{len(rce.search_members_)} members search, {len(certifying)} others certify. Age, time in "
+            "employment and late payments cannot change, debt and credits only fall, income and savings only rise.\n"
+        )
         result = story.explain()
         for name, item in zip(result.row_names, result, strict=True):
-            console.print(changes_table(f"Applicant {name}: rejected. What would get the loan?", item))
-            console.print(f"{item.certificate if item.status == 'certified' else item.reason}\n", style="bold")
-        console.print(f"Now {audit_models} freshly retrained models, which nothing above has seen, decide:")
-        audit = story.rce.audit(result, n_models=audit_models)
+            console.print(f"[bold]Applicant {name}[/] was rejected. What would get the loan?")
+            console.print(changes_table(item))
+            sign = "[green]✓[/]" if item.status == "certified" else "[red]✗[/]"
+            console.print(f"  {sign} {item.certificate if item.status == 'certified' else item.reason}\n")
+        console.print(f"Now {audit_models} freshly retrained models decide, which nothing above has seen.")
+        audit = rce.audit(result, n_models=audit_models)
         console.print(audit_table(audit))
         console.print(
-            f"Approved by the fresh models: {audit['base'].mean():.1%} for the base points, "
-            f"{audit['robust'].mean():.1%} for the certified ones (promised: at least {delta:.0%} for each, "
-            f"with {confidence:.0%} confidence)."
+            f"On average [bold]{audit['base'].mean():.0%}[/] of them approve the base points, and "
+            f"[bold]{audit['robust'].mean():.0%}[/] the certified ones. Promised: at least {delta:.0%} for each, "
+            f"wrong for at most {1 - confidence:.0%} of them in the long run."
         )
 
 
@@ -125,9 +132,9 @@ def dissent_heading(dissent: int) -> str:
     return "all agree" if dissent == 0 else f"{dissent} may dissent"
 
 
-def changes_table(title: str, item: "RobustCounterfactual") -> "Table":
+def changes_table(item: "RobustCounterfactual") -> "Table":
     """Lay out one applicant: what is, what the base method says, what is certified."""
-    table = new_table(title, "feature", "now", "base", "robust")
+    table = new_table("", "feature", "now", "base", "robust")
     shown = item.changes()
     for feature, row in shown.iterrows():
         cells = [number(row[column]) for column in ("original", "base", "robust")]
@@ -139,13 +146,15 @@ def changes_table(title: str, item: "RobustCounterfactual") -> "Table":
 
 def audit_table(audit: "pd.DataFrame") -> "Table":
     """Lay out promised against realised validity."""
-    table = new_table("Share of fresh models that approve", "applicant", "promised", "robust", "base")
+    table = new_table("", "applicant", "promised", "robust: realised", "base: realised")
     for name, row in audit.iterrows():
-        cells = [
-            "-" if row[column] != row[column] else f"{row[column]:.1%}" for column in ("promised", "robust", "base")
-        ]
-        table.add_row(str(name), *cells)
+        table.add_row(str(name), f">= {share(row['promised'])}", share(row["robust"]), share(row["base"]))
     return table
+
+
+def share(value: float) -> str:
+    """Write a share as a percentage, rounded down; a dash where there is none."""
+    return "-" if value != value else f"{int(value * 1000) / 10:.1f} %"
 
 
 def new_table(title: str, *columns: str) -> "Table":
@@ -153,7 +162,7 @@ def new_table(title: str, *columns: str) -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i == 0 else "right")
     return table

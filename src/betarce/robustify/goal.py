@@ -9,6 +9,7 @@ from betarce.features import Box
 
 _LEAST_SPREAD = 1e-6
 _ANCHORS = 3  # to each row that is stuck
+_DEEPEST = 0.2  # share of the deep rows that counts as the deepest
 _SCALE_ROWS = 500
 _MOST_ANCHORS = 2000  # training rows to choose them from
 
@@ -107,28 +108,36 @@ class Anchors:
         self._deep: dict[object, FloatArray] = {}
 
     def nearest(self, points: FloatArray, target: object, box: Box) -> FloatArray | None:
-        """Give the nearest deep rows, moved into each point's box, shape (n, anchors, d); None if there are none."""
+        """Give the nearest deep rows, then the nearest of the deepest, all moved into each point's box.
+
+        Returns
+        -------
+        array of shape (n, anchors, d), or None if no training row is deep in this class
+        """
         deep = self._of(target)
         if not len(deep):
             return None
         features = self._problem.features
         n, k = len(points), min(_ANCHORS, len(deep))
-        nearest = np.empty((n, k, points.shape[1]))
+        n_deepest = max(1, int(_DEEPEST * len(deep)))
+        anchors = np.empty((n, k + 1, points.shape[1]))
         for i in range(n):
             own = np.full(len(deep), i)
             allowed = features.project(deep, box.take(own))
-            order = np.argsort(features.distance(allowed, points[own]), kind="stable")[:k]
-            nearest[i] = allowed[order]
-        return nearest
+            distance = features.distance(allowed, points[own])
+            anchors[i, :k] = allowed[np.argsort(distance, kind="stable")[:k]]
+            anchors[i, k] = allowed[distance[:n_deepest].argmin()]
+        return anchors
 
     def _of(self, target: object) -> FloatArray:
+        """Give the deeper half of the rows of a class, deepest first."""
         if target not in self._deep:
             points = self._problem.X_train[self._rows]
             everyone = np.zeros(len(points), dtype=np.intp)
             depth, valid = Goal(self._problem, self._members, np.array([target]), self._scales)(points, everyone)
             inside = valid & (depth > 0)
-            deep = inside & (depth >= np.median(depth[inside])) if inside.any() else inside
-            self._deep[target] = points[deep]
+            order = np.argsort(-depth[inside], kind="stable")[: (inside.sum() + 1) // 2]
+            self._deep[target] = points[inside][order]
         return self._deep[target]
 
 

@@ -160,8 +160,8 @@ class FrontierSearch:
         seeds : sequence of int
             One a row.
         anchors : callable, optional
-            Gives deep points of the data, nearest first, shape (rows, anchors, d); None if there are none. They show
-            the way where climbing gets stuck, and are the safest rungs of all.
+            Gives deep points of the data, shape (rows, anchors, d), the nearest first and the safest last; None if
+            there are none. They show the way where climbing gets stuck, and are the safest rungs of all.
         """
         run = _Run(self, bases, depth, features, box, seeds)
         path = run.climb()
@@ -172,7 +172,7 @@ class FrontierSearch:
         for turn in range(self.refinements):
             run.put_back(turn)
         ladders = run.ladders()
-        return ladders if deep is None else run.extend(ladders, deep[:, 0])
+        return ladders if deep is None else run.extend(run.extend(ladders, deep[:, 0]), deep[:, -1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,7 +371,7 @@ class _Run:
         return Ladders(
             np.concatenate([points.reshape(n, k, -1), ladders.points], axis=1),
             np.concatenate([exists, ladders.exists], axis=1),
-            np.append(np.full(k, np.inf), ladders.levels),
+            np.append(np.full(k, _LEVELS[0]), ladders.levels),
             ladders.n_evaluations,
             ladders.spent,
         )

@@ -1,0 +1,66 @@
+"""What more robustness costs, as data and as a picture."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+import betarce as brce
+from betarce.errors import InvalidInput
+
+X, Y = make_classification(n_samples=300, n_features=5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def rce():
+    return brce.BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, random_state=0, verbose=-1).fit(
+        X[:200], Y[:200]
+    )
+
+
+@pytest.fixture(scope="module")
+def frontier(rce):
+    return rce.frontier(X[205])
+
+
+def test_the_table_has_the_rungs_the_base_and_the_papers_point(frontier):
+    table = frontier.to_frame()
+    assert set(table["kind"]) == {"rung", "base", "paper"}
+    rungs = table[table["kind"] == "rung"]
+    assert (np.diff(rungs["distance_to_base"]) < 0).all()
+    assert table.loc[table["kind"] == "base", "distance_to_base"].item() == 0
+    assert table["chosen"].sum() == 1
+
+
+def test_the_chosen_rung_is_what_explain_hands_out(rce, frontier):
+    [item] = rce.explain(X[205])
+    chosen = frontier.to_frame().query("chosen").iloc[0]
+    assert chosen["distance_to_base"] == pytest.approx(item.distance_to_base)
+    assert chosen["n_agree"] == item.certificate.n_agree
+    np.testing.assert_array_equal(frontier.at(0.8), item.robust)
+
+
+def test_less_robustness_is_never_farther(frontier):
+    scale = frontier.features.scale
+    base_distance = [
+        np.inf if (point := frontier.at(delta)) is None else np.abs((point - frontier.at(0.3)) / scale).sum()
+        for delta in (0.8, 0.6, 0.3)
+    ]
+    assert base_distance[-1] == 0
+    assert frontier.at(0.999) is None
+
+
+def test_the_picture_marks_what_is_handed_out(frontier, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = frontier.plot()
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["candidates", "base", "paper's search", "handed out"]
+    axes.figure.savefig(tmp_path / "frontier.png")
+    assert (tmp_path / "frontier.png").stat().st_size > 5000
+    matplotlib.pyplot.close("all")
+
+
+def test_more_than_one_row_is_refused(rce):
+    with pytest.raises(InvalidInput, match="`x` must be a single row"):
+        rce.frontier(X[205:207])
