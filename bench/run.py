@@ -9,13 +9,20 @@ import time
 from rich.console import Console
 from rich.table import Table
 
+import explain
 import linear
 import networks
 import startup
 import trees
 from timing import Record
 
-BENCHMARKS = {"startup": startup.run, "linear": linear.run, "networks": networks.run, "trees": trees.run}
+BENCHMARKS = {
+    "startup": startup.run,
+    "linear": linear.run,
+    "networks": networks.run,
+    "trees": trees.run,
+    "explain": explain.run,
+}
 
 
 def measure(console: Console) -> list[Record]:

@@ -37,6 +37,7 @@ _HOMES = {
     "betarce.features": ["FeatureSpace", "at_most", "between", "decrease_only", "immutable", "increase_only"],
     "betarce.models.families": ["paper_model", "paper_ranges"],
     "betarce.models.network": ["Network"],
+    "betarce.models.torch_bridge": ["network_from_torch", "network_to_torch"],
     "betarce.models.validation": ["ValidationSplit"],
     "betarce.posterior": [
         "EXACT",

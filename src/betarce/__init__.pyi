@@ -96,6 +96,12 @@ from betarce.models.families import (
 from betarce.models.network import (
     Network as Network,
 )
+from betarce.models.torch_bridge import (
+    network_from_torch as network_from_torch,
+)
+from betarce.models.torch_bridge import (
+    network_to_torch as network_to_torch,
+)
 from betarce.models.validation import (
     ValidationSplit as ValidationSplit,
 )
