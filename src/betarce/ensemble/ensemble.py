@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import linear, networks, trees
@@ -197,7 +198,9 @@ def _is_faithful(
     if probe is None:
         return True
     table = decode(probe)
-    own = np.stack([label_codes(model, table, classes) for model in part.models], axis=1)
+    # One thread: some members start their threads anew for every tree, which costs more than so few rows take.
+    with threadpool_limits(1):
+        own = np.stack([label_codes(model, table, classes) for model in part.models], axis=1)
     return bool((part.labels(probe, slice(None)) == own).all())
 
 
