@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from betarce import __version__
 from betarce.arrays import AnyArray, FloatArray
 from betarce.data import load
+from betarce.drawing import draw_members
 from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning, DataUnavailable
 from betarce.evaluate.metrics import plausibility, proximity, sparsity
@@ -35,7 +36,7 @@ from betarce.robustify.certify import walk_ladders
 from betarce.robustify.steer import Steering, Task
 from betarce.search import FrontierSearch, GrowingSpheresSearch
 from betarce.seeding import derive, generator
-from betarce.spaces import check_space, draw_members
+from betarce.spaces import check_space
 from guarantee_reference import COLUMNS, reference_rows
 from guarantee_report import replace_block, table, write_report
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, FloatArray
+from betarce.drawing import draw_members
 from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning
 from betarce.explainers import Problem
@@ -24,7 +25,7 @@ from betarce.posterior import Guarantee
 from betarce.robustify.certify import walk_ladders
 from betarce.robustify.steer import Steering, Task
 from betarce.search import FrontierSearch
-from betarce.spaces import check_space, draw_members
+from betarce.spaces import check_space
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(os.environ.get("BETARCE_REFERENCE_DIR", ROOT.parent / "shared" / "reference"))

@@ -9,13 +9,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from betarce import Ensemble, FeatureSpace, Guarantee
+from betarce.drawing import draw_members
 from betarce.explainers import GrowingSpheres, Problem
 from betarce.models.recipe import Recipe, Table
 from betarce.posterior import EXACT
 from betarce.robustify.certify import walk_ladders
 from betarce.robustify.steer import Steering, Task
 from betarce.search import FrontierSearch, GrowingSpheresSearch
-from betarce.spaces import Bootstrap, draw_members
+from betarce.spaces import Bootstrap
 
 N_SETS, N_AUDIT, N_ROWS = 8, 300, 30
 GUARANTEE = Guarantee(0.8, 0.9, EXACT)

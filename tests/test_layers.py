@@ -13,7 +13,7 @@ SOURCE = Path(betarce.__file__).parent
 LAYERS = [
     {"errors", "seeding", "arrays", "progress"},
     {"posterior", "features", "data"},
-    {"spaces", "ensemble", "models"},
+    {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
     {"robustify"},
     {"evaluate"},

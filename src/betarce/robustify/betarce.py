@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from betarce.arrays import AnyArray, FloatArray
+from betarce.drawing import Draw, draw_members, warn_of_odd_members
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Explained, Problem, check_explainer
@@ -32,7 +33,7 @@ from betarce.robustify.steer import Steering, Task, check_search
 from betarce.robustify.tradeoff import Frontier, tradeoff
 from betarce.search import GrowingSpheresSearch, Ladders
 from betarce.seeding import check_seed, derive
-from betarce.spaces import Draw, Given, check_space, draw_members, warn_of_odd_members
+from betarce.spaces import Given, check_space
 
 _PROBE_ROWS = 64
 _ODD_ROWS = 2000
