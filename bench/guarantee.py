@@ -20,6 +20,8 @@ import numpy as np
 from rich.progress import Progress
 from threadpoolctl import threadpool_limits
 
+import guarantee_instance
+import guarantee_reference
 from betarce import __version__
 from betarce.arrays import AnyArray, FloatArray
 from betarce.data import load
@@ -37,7 +39,6 @@ from betarce.robustify.steer import Steering, Task
 from betarce.search import FrontierSearch, GrowingSpheresSearch
 from betarce.seeding import derive, generator
 from betarce.spaces import check_space
-from guarantee_reference import COLUMNS, reference_rows
 from guarantee_report import replace_block, table, write_report
 
 ROOT = Path(__file__).parents[1]
@@ -252,9 +253,14 @@ def main() -> None:
             progress.advance(task)
     page = ROOT / "docs" / "guarantee.md"
     write_report(RESULTS, page)
-    if rows := reference_rows(RESULTS, arguments.jobs):
-        replace_block(page, "reference", table(COLUMNS, rows))
-        print(table(COLUMNS, rows))
+    tables = {
+        "instance": (guarantee_instance.COLUMNS, guarantee_instance.instance_rows(RESULTS)),
+        "reference": (guarantee_reference.COLUMNS, guarantee_reference.reference_rows(RESULTS, arguments.jobs)),
+    }
+    for name, (columns, rows) in tables.items():
+        if rows:
+            replace_block(page, name, table(columns, rows))
+            print(table(columns, rows))
 
 
 if __name__ == "__main__":

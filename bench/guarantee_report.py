@@ -27,7 +27,7 @@ COLUMNS = (
 
 def write_report(results: Path, page: Path) -> None:
     """Put the tables of all saved cells into the page, between its markers, and print them."""
-    cells = [json.loads(path.read_text()) for path in sorted(results.glob("*.json")) if "reference" not in path.name]
+    cells = [kept for path in sorted(results.glob("*.json")) if "records" in (kept := json.loads(path.read_text()))]
     if not cells:
         print("No cell has been run: nothing to report.")
         return
