@@ -222,6 +222,27 @@ def test_an_audit_draws_members_that_nothing_has_seen(rce, result):
     assert audit["robust"].mean() > audit["base"].mean()
 
 
+def test_given_models_cannot_be_audited_for_none_of_them_is_fresh():
+    models = [LogisticRegression(C=c).fit(X, Y) for c in np.geomspace(0.01, 10, 20)]
+    rce = brce.BetaRCE(LogisticRegression(), space=brce.Given(models), **LOOSE).fit(X, Y)
+    assert (len(rce.search_members_), len(rce.certifying_members_)) == (10, 10)
+    result = rce.explain(X[:2])
+    with pytest.raises(InvalidInput, match="An audit needs fresh models"):
+        rce.audit(result)
+
+
+def test_families_can_be_mixed_in_one_space():
+    def either(X, y, seed):
+        model = SVC(random_state=seed) if seed % 2 else DecisionTreeClassifier(max_depth=3, random_state=seed)
+        rows = np.random.default_rng(seed).integers(len(X), size=len(X))
+        return model.fit(X[rows], y[rows])
+
+    space = brce.Mixture([brce.Bootstrap(), brce.Custom(either)])
+    rce = brce.BetaRCE(LogisticRegression(), space=space, **LOOSE).fit(X[:200], Y[:200])
+    result = rce.explain(X[200:206])
+    assert result.certified.any()
+
+
 def test_more_classes_need_a_target_and_reach_it():
     X3, y3 = make_classification(
         n_samples=300, n_features=4, n_informative=4, n_redundant=0, n_classes=3, random_state=0

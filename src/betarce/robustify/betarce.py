@@ -250,6 +250,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             which each is valid); NaN where there is no such point.
         """
         check_is_fitted(self)
+        if isinstance(self._space, Given):
+            raise InvalidInput(
+                "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
+                "and ask them, for instance with betarce.empirical_robustness."
+            )
         fresh = self._ensemble(self._draw({"audit": n_models})["audit"].models)
         columns = {
             name: [self._validity(getattr(item, name), item.target, fresh) for item in result]
