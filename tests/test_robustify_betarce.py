@@ -81,6 +81,16 @@ def test_the_same_seed_gives_the_same_answer_whatever_the_workers_and_the_batch(
         assert (a.robust is None and b.robust is None) or a.robust.equals(b.robust)
 
 
+def test_rows_of_both_classes_in_one_batch_do_not_disturb_each_other(rce):
+    rows = FRAME[200:212]
+    together = rce.explain(rows)
+    assert len({item.target for item in together}) == 2
+    for i in (0, 5, 11):
+        [alone] = rce.explain(rows[i : i + 1])
+        assert alone.n_evaluations == together[i].n_evaluations
+        assert (alone.robust is None and together[i].robust is None) or alone.robust.equals(together[i].robust)
+
+
 def test_certifying_members_are_never_those_that_steered(rce):
     steering = {id(model) for model in rce.search_members_.models}
     deciding = {id(model) for model in rce.certifying_members_.models}

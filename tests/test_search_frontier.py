@@ -149,10 +149,10 @@ def test_the_budget_is_kept_and_its_end_is_said(budget):
             np.add.at(asked, rows, 1)
             return super().__call__(points, rows)
 
-    ladders = climb(
-        FrontierSearch(max_evaluations=budget), CENTERS, Count([5, 0.6, -0.4, 50], 400.0, sloped=False), MIXED
-    )
-    np.testing.assert_array_equal(asked, ladders.n_evaluations.clip(max=asked))
+    depth, anchors = Count([5, 0.6, -0.4, 50], 400.0, sloped=False), np.repeat(CENTERS[:, None], 2, axis=1)
+    anchors[:, :, 0] = 0.9
+    ladders = climb(FrontierSearch(max_evaluations=budget), CENTERS, depth, MIXED, anchors=lambda rows: anchors[rows])
+    np.testing.assert_array_equal(asked, ladders.n_evaluations)
     assert (asked <= budget).all()
     assert not ladders.exists.any()
     if budget < 100:

@@ -8,7 +8,7 @@ from betarce.explainers import Problem
 from betarce.features import Box
 
 _LEAST_SPREAD = 1e-6
-_ANCHORS = 3  # to each row that is stuck
+_ANCHORS = 3  # nearest deep rows for each point
 _DEEPEST = 0.2  # share of the deep rows that counts as the deepest
 _SCALE_ROWS = 500
 _MOST_ANCHORS = 2000  # training rows to choose them from
@@ -107,6 +107,8 @@ class Anchors:
         self._rows = np.unique(rows)
         self._deep: dict[object, FloatArray] = {}
 
+    n_each = _ANCHORS + 1
+
     def nearest(self, points: FloatArray, target: object, box: Box) -> FloatArray | None:
         """Give the nearest deep rows, then the nearest of the deepest, all moved into each point's box.
 
@@ -118,15 +120,15 @@ class Anchors:
         if not len(deep):
             return None
         features = self._problem.features
-        n, k = len(points), min(_ANCHORS, len(deep))
         n_deepest = max(1, int(_DEEPEST * len(deep)))
-        anchors = np.empty((n, k + 1, points.shape[1]))
-        for i in range(n):
+        anchors = np.empty((len(points), _ANCHORS + 1, points.shape[1]))
+        for i in range(len(points)):
             own = np.full(len(deep), i)
             allowed = features.project(deep, box.take(own))
             distance = features.distance(allowed, points[own])
-            anchors[i, :k] = allowed[np.argsort(distance, kind="stable")[:k]]
-            anchors[i, k] = allowed[distance[:n_deepest].argmin()]
+            # Where there are fewer, the nearest is repeated: the shape must not depend on the class.
+            anchors[i, :_ANCHORS] = allowed[np.resize(np.argsort(distance, kind="stable")[:_ANCHORS], _ANCHORS)]
+            anchors[i, _ANCHORS] = allowed[distance[:n_deepest].argmin()]
         return anchors
 
     def _of(self, target: object) -> FloatArray:

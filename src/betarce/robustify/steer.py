@@ -98,21 +98,15 @@ class Steering:
         empty = np.flatnonzero(~ladders.exists.any(axis=1))
         return self._fill(ladders, empty, task) if empty.size else ladders
 
-    def _anchors_for(self, task: Task) -> FloatArray | None:
-        n, d = task.bases.shape
-        found: dict[int, FloatArray] = {}
+    def _anchors_for(self, task: Task) -> FloatArray:
+        # A row without anchors gets its own base as one, which changes nothing.
+        anchors = np.repeat(task.bases[:, None], self._anchors.n_each, axis=1)
         for target in np.unique(task.targets):
             rows = np.flatnonzero(task.targets == target)
             nearest = self._anchors.nearest(task.bases[rows], target.item(), task.box.take(rows))
             if nearest is not None:
-                found.update(zip(rows.tolist(), nearest, strict=True))
-        if not found:
-            return None
-        # Rows that have none, or fewer than others, walk to where they are, which changes nothing.
-        anchors = np.repeat(task.bases[:, None], max(len(points) for points in found.values()), axis=1)
-        for row, points in found.items():
-            anchors[row, : len(points)] = points
-        return anchors.reshape(n, -1, d)
+                anchors[rows] = nearest
+        return anchors
 
     def _one_rung(self, search: GrowingSpheresSearch, task: Task) -> Ladders:
         goal = Goal(self._problem, self._members, task.targets)

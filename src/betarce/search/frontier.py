@@ -144,7 +144,7 @@ class FrontierSearch:
         features: FeatureSpace,
         box: Box,
         seeds: Sequence[int],
-        anchors: Callable[[IntArray], FloatArray | None] | None = None,
+        anchors: Callable[[IntArray], FloatArray] | None = None,
     ) -> Ladders:
         """Build a ladder from every base; all rows advance together, and none depends on the others.
 
@@ -160,8 +160,8 @@ class FrontierSearch:
         seeds : sequence of int
             One a row.
         anchors : callable, optional
-            Gives deep points of the data, shape (rows, anchors, d), the nearest first and the safest last; None if
-            there are none. They show the way where climbing gets stuck, and are the safest rungs of all.
+            Gives deep points of the data, shape (rows, anchors, d), the nearest first and the safest last. They show
+            the way where climbing gets stuck, and are the safest rungs of all.
         """
         run = _Run(self, bases, depth, features, box, seeds)
         path = run.climb()
@@ -177,7 +177,7 @@ class FrontierSearch:
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """Where each row went: points (n, moves, d), depth and validity (n, moves); a row that stopped repeats its end."""
+    """Where each row went: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end."""
 
     points: FloatArray
     depth: FloatArray
@@ -362,7 +362,10 @@ class _Run:
         ways = anchors[:, None] + _APPROACH[:, None] * (self.bases - anchors)[:, None]
         rows = np.repeat(np.arange(n), k)
         points = self.features.project(ways.reshape(n * k, -1), self.box.take(rows))
-        depth, cost, valid = self._evaluate(rows, points)
+        can = (self.evaluations + k <= self.search.max_evaluations)[rows]
+        self.spent[rows[~can]] = True
+        depth, cost, valid = np.full(n * k, -np.inf), np.zeros(n * k), np.zeros(n * k, dtype=bool)
+        depth[can], cost[can], valid[can] = self._evaluate(rows[can], points[can])
         first = ladders.exists.argmax(axis=1)
         top = np.where(ladders.exists.any(axis=1), ladders.levels[first], 0.0)
         top_cost = self._cost(ladders.points[np.arange(n), first], self.bases)
