@@ -52,8 +52,9 @@ def climb(search, bases, depth, features=UNIT, anchors=None, seeds=None):
 @pytest.mark.parametrize("sloped", [True, False])
 @given(weights=st.lists(st.floats(1, 20), min_size=4, max_size=4, unique=True))
 @settings(max_examples=15, deadline=None)
-def test_for_a_plane_every_rung_is_the_closest_point_there_is(sloped, weights):
-    # The L1-closest point moves the steepest feature alone, until it hits its bound; then the next.
+def test_for_a_plane_every_rung_is_near_the_closest_point_there_is(sloped, weights):
+    # The L1-closest point moves the steepest feature alone, until it hits its bound; then the next. A larger move is
+    # taken for 80 % of the best gain for its distance, so a rung may be a quarter farther.
     plane = Plane(weights, offset=0.1 * sum(weights), sloped=sloped)
     base = np.full((1, 4), 0.1)
     ladders = climb(FrontierSearch(norm="l1"), base, plane)
@@ -66,7 +67,7 @@ def test_for_a_plane_every_rung_is_the_closest_point_there_is(sloped, weights):
             step = min(left / weights[j], 0.9)
             left, cost = left - step * weights[j], cost + step
         assert plane(point[None], None)[0][0] >= level
-        assert UNIT.distance(point[None], base)[0] <= 1.06 * cost + 0.02
+        assert UNIT.distance(point[None], base)[0] <= cost / 0.8 + 0.02
 
 
 def test_rungs_go_from_deep_and_far_to_shallow_and_close():
