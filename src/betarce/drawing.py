@@ -4,7 +4,6 @@ import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,7 +14,7 @@ from betarce.errors import ConstantMembers, DegenerateSpace, MemberFailed, Membe
 from betarce.models.recipe import Outcome, Recipe, Retraining, Table
 from betarce.progress import progress
 from betarce.seeding import derive
-from betarce.spaces import Given, Job, Seed, Trainer
+from betarce.spaces import Given, Job, Seed, Space, Trainer
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,7 @@ class Draw:
 
 
 def draw_members(
-    space: Any,
+    space: Space,
     recipe: Recipe,
     table: Table,
     sizes: Mapping[str, int],

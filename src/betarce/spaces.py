@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class Job:
     redrawn: int = 0
 
 
+@runtime_checkable
 class Space(Protocol):
     """A distribution over retrained models."""
 
@@ -258,10 +259,10 @@ class Given:
         return {role: [self.models[next(order)] for _ in range(n)] for role, n in sizes.items()}
 
 
-SPACES: Mapping[str, Callable[[], Any]] = {"seed": Seed, "bootstrap": Bootstrap, "architecture": Architecture}
+SPACES: Mapping[str, Callable[[], Space]] = {"seed": Seed, "bootstrap": Bootstrap, "architecture": Architecture}
 
 
-def check_space(space: object) -> Any:
+def check_space(space: object) -> Space:
     """Turn a name or a space into a space.
 
     Examples
@@ -271,7 +272,7 @@ def check_space(space: object) -> Any:
     """
     if isinstance(space, str) and space in SPACES:
         return SPACES[space]()
-    if hasattr(space, "plan") and not isinstance(space, type):
+    if isinstance(space, Space) and not isinstance(space, type):
         return space
     raise InvalidInput(
         f"`space` must be one of {', '.join(map(repr, SPACES))}, or a space such as betarce.Bootstrap(); got {space!r}."

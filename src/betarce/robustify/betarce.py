@@ -21,9 +21,9 @@ from betarce.robustify.answers import Batch, answers
 from betarce.robustify.certify import (
     Verdict,
     Verdicts,
+    certificate_of,
     certify_points,
     check_disjoint,
-    fingerprint,
     plain,
     walk_ladders,
 )
@@ -183,8 +183,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         started = time.perf_counter()
         batch, ladders = self._ladders(X, target, base_points)
-        voters = self._voters()
-        walks = walk_ladders(ladders, batch.targets, voters, self.guarantee_)
+        walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
         items = answers(batch, ladders, walks, self.features_, self._certificate)
         return Result(items, batch.names, runtime_s=time.perf_counter() - started)
 
@@ -430,13 +429,14 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         return self.search_members_ if self.certifying_members_ is None else self.certifying_members_
 
     def _certificate(self, point: FloatArray, target: Any, n_agree: int) -> Certificate:
-        return self.guarantee_.certify(
+        return certificate_of(
+            point,
+            target,
             n_agree,
             len(self._voters()),
-            members="search" if self._steered else "fresh",
-            target=plain(target),
+            self.guarantee_,
+            steered=self._steered,
             space=repr(self._space),
-            point=fingerprint(point),
         )
 
     def _validity(self, row: Any, target: Any, members: Ensemble) -> float:

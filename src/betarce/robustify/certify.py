@@ -76,16 +76,23 @@ def certify_points(
     """
     votes = members.votes(points, targets)
     return [
-        guarantee.certify(
-            int(n_agree),
-            len(members),
-            members="search" if steered else "fresh",
-            target=plain(target),
-            space=space,
-            point=fingerprint(point),
-        )
-        for n_agree, target, point in zip(votes, targets, points, strict=True)
+        certificate_of(point, target, int(n_agree), len(members), guarantee, steered=steered, space=space)
+        for point, target, n_agree in zip(points, targets, votes, strict=True)
     ]
+
+
+def certificate_of(
+    point: FloatArray, target: Any, n_agree: int, n_models: int, guarantee: Guarantee, *, steered: bool, space: str
+) -> Certificate:
+    """Put on record how a vote on one point went, and who voted."""
+    return guarantee.certify(
+        n_agree,
+        n_models,
+        members="search" if steered else "fresh",
+        target=plain(target),
+        space=space,
+        point=fingerprint(point),
+    )
 
 
 @dataclass(frozen=True, eq=False)
