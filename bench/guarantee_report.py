@@ -77,6 +77,12 @@ def compared(paper: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     ]
 
 
+def share(record: dict[str, Any]) -> float:
+    """Give the coverage of a record, averaged over the sets."""
+    shares = [run["covered"] / run["n_found"] for run in record["runs"] if run["n_found"]]
+    return float(np.mean(shares)) if shares else float("nan")
+
+
 def coverage(record: dict[str, Any]) -> str:
     """Give the share of points handed out that are delta-robust, with twice its standard error over the sets."""
     shares = [run["covered"] / run["n_found"] for run in record["runs"] if run["n_found"]]
@@ -110,6 +116,7 @@ def summary(cells: list[dict[str, Any]]) -> str:
     lines = []
     for prior, delta, confidence in sorted({key for cell in cells for key in keys(cell)}):
         held = short = near = far = outside = 0
+        coverages, l1s, l2s = [], [], []
         for cell in cells:
             chosen = [
                 r for r in cell["records"] if (r["prior"], r["delta"], r["confidence"]) == (prior, delta, confidence)
@@ -123,10 +130,35 @@ def summary(cells: list[dict[str, Any]]) -> str:
             close = l1 in ("-", "both 0") or (l1 != "from 0" and float(l1) <= 0.5)
             near, far = near + close, far + (not close)
             outside += sum(run["outside_box"] for run in ours["runs"])
+            coverages.append([share(paper), share(ours)])
+            l1s += [float(l1)] if l1[0].isdigit() else []
+            l2 = ratio(paper, ours, "l2", np.mean)
+            l2s += [float(l2)] if l2[0].isdigit() else []
         lines.append(
-            [f"{delta:g}", f"{confidence:g}", prior, f"{held} of {held + short}", f"{near} of {near + far}", outside]
+            [
+                f"{delta:g}",
+                f"{confidence:g}",
+                prior,
+                f"{held} of {held + short}",
+                *(f"{value:.3f}" for value in np.nanmean(coverages, axis=0)),
+                f"{near} of {near + far}",
+                f"{np.median(l1s):.2f}",
+                f"{sum(value <= 1 for value in l2s)} of {len(l2s)}",
+                outside,
+            ]
         )
-    names = ("delta", "confidence", "prior", "coverage >= confidence", "median L1 <= half", "points outside the box")
+    names = (
+        "delta",
+        "confidence",
+        "prior",
+        "coverage >= confidence",
+        "mean coverage: paper",
+        "mean coverage: frontier",
+        "median L1 <= half",
+        "median of L1 ratios",
+        "mean L2 <= paper's",
+        "points outside the box",
+    )
     return table(names, lines)
 
 
