@@ -12,7 +12,7 @@ import betarce
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
     {"errors", "seeding", "arrays", "progress"},
-    {"posterior", "features", "data"},
+    {"posterior", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
     {"robustify"},

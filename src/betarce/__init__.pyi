@@ -79,13 +79,43 @@ from betarce.features import (
     between as between,
 )
 from betarce.features import (
+    categorical as categorical,
+)
+from betarce.features import (
+    continuous as continuous,
+)
+from betarce.features import (
     decrease_only as decrease_only,
+)
+from betarce.features import (
+    derived as derived,
 )
 from betarce.features import (
     immutable as immutable,
 )
 from betarce.features import (
     increase_only as increase_only,
+)
+from betarce.features import (
+    integer as integer,
+)
+from betarce.features import (
+    may_be_missing as may_be_missing,
+)
+from betarce.features import (
+    no_more_than as no_more_than,
+)
+from betarce.features import (
+    one_hot as one_hot,
+)
+from betarce.features import (
+    one_of as one_of,
+)
+from betarce.features import (
+    ordinal as ordinal,
+)
+from betarce.features import (
+    transitions as transitions,
 )
 from betarce.models.families import (
     paper_model as paper_model,

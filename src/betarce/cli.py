@@ -136,9 +136,8 @@ def changes_table(item: "RobustCounterfactual") -> "Table":
     """Lay out one applicant: what is, what the base method says, what is certified."""
     table = new_table("", "feature", "now", "base", "robust")
     shown = item.changes()
-    for feature, row in shown.iterrows():
-        cells = [number(row[column]) for column in ("original", "base", "robust")]
-        table.add_row(str(feature), *cells)
+    for line in shown.itertuples(index=False, name=None):
+        table.add_row(str(line[0]), *map(number, line[1:]))
     if shown.empty:
         table.add_row("-", "-", "-", "-")
     return table
@@ -169,5 +168,7 @@ def new_table(title: str, *columns: str) -> "Table":
 
 
 def number(value: Any) -> str:
-    """Write a number as people do: whole where it is whole, thousands apart."""
+    """Write a value as people do: numbers whole where they are whole, thousands apart."""
+    if isinstance(value, (str, bool)) or value != value:
+        return "missing" if value != value else str(value)
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"

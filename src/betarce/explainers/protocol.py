@@ -75,7 +75,7 @@ class FromCallable:
     Parameters
     ----------
     function : callable
-        Gets one row in the user's own form (a Series for DataFrames, else a flat array), the model and the target
+        Gets one row in the user's own form (a Series for pandas, a dict for polars, else a flat array), the model and the target
         class; returns the counterfactual in the same form.
     """
 
@@ -89,9 +89,7 @@ class FromCallable:
         reasons = []
         for i, target in enumerate(targets):
             try:
-                table = problem.features.decode(originals[i : i + 1])
-                row = table.iloc[0] if problem.features.is_frame else table[0]  # type: ignore[union-attr]
-                answer = self.function(row, problem.model.models[0], target)
+                answer = self.function(problem.features.row(originals[i]), problem.model.models[0], target)
                 points[i] = problem.features.encode(answer, what="the base method's point")[0]
                 reasons.append("")
             except Exception as error:  # noqa: BLE001 - foreign code may fail in any way; the row says how

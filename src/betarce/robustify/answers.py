@@ -1,22 +1,24 @@
 """What to tell each row: the certified point, or why there is none."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.ensemble import Ensemble
 from betarce.explainers import Explained
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
-from betarce.robustify.certify import Walk, plain
+from betarce.robustify.certify import Walk
 from betarce.robustify.result import RobustCounterfactual, Status
 from betarce.robustify.steer import Task
 from betarce.search import Ladders
+from betarce.targets import named
 
-_INFEASIBLE = "The rules of `features` leave nothing to change for this row."
+_FROZEN = "The rules of `features` leave nothing to change for this row."
 _SPENT = (
     "No candidate was met within the evaluation budget. Raise `max_evaluations` of the search, or lower `delta` or "
     "`confidence`."
@@ -40,27 +42,38 @@ class Batch:
         Where each starts, what it wants, where it may go.
     based : Explained
         The base counterfactuals.
+    notes : list of str
+        What else each row should know.
     """
 
     originals: FloatArray
     names: "pd.Index[Any]"
     task: Task
     based: Explained
+    notes: list[str]
 
     @property
-    def targets(self) -> AnyArray:
-        """The class that each row wants."""
+    def targets(self) -> BoolArray:
+        """The classes that each row accepts, shape (n, classes)."""
         return self.task.targets
 
     @property
     def frozen(self) -> BoolArray:
         """The rows that cannot move at all."""
-        return np.asarray((self.task.box.lower >= self.task.box.upper).all(axis=1))
+        return np.asarray(~self.task.box.free.any(axis=1))
+
+    @property
+    def infeasible(self) -> list[str]:
+        """For each row, why its rules leave no way; "" where they do."""
+        return [
+            f"Rules collide: {conflict}." if conflict else _FROZEN * bool(frozen)
+            for conflict, frozen in zip(self.task.box.conflicts, self.frozen, strict=True)
+        ]
 
     @property
     def searchable(self) -> IntArray:
         """The rows that have a base and room to move."""
-        return np.flatnonzero(self.based.found & ~self.frozen)
+        return np.flatnonzero(self.based.found & np.array([not reason for reason in self.infeasible]))
 
 
 def answers(
@@ -68,27 +81,61 @@ def answers(
     ladders: Ladders,
     walks: Sequence[Walk],
     features: FeatureSpace,
-    certificate: Callable[[FloatArray, Any, int], Certificate],
+    certificate: Callable[[FloatArray, BoolArray, int], Certificate],
+    voters: Ensemble,
 ) -> list[RobustCounterfactual]:
     """Turn walks into answers: the last rung that each row passed, with its certificate."""
-    frozen = batch.frozen
+    infeasible = batch.infeasible
+    # The last rung passed; where none was, the safest one, to say how far it got.
+    rungs = [ladders.points[i, ladders.exists[i]] for i in range(len(walks))]
+    chosen = [own[max(walk.passed - 1, 0)] if len(own) else None for own, walk in zip(rungs, walks, strict=True)]
+    votes = _votes(chosen, batch.targets, voters)
     items = []
-    for i, walk in enumerate(walks):
-        rungs = ladders.points[i, ladders.exists[i]]
-        # The last rung passed; where none was, the safest one, to say how far it got.
-        at = max(walk.passed - 1, 0)
-        vote = certificate(rungs[at], batch.targets[i], int(walk.votes[at])) if len(rungs) else None
-        status, reason = _outcome(batch, i, bool(frozen[i]), walk, bool(ladders.spent[i]), vote)
-        point = rungs[at] if status == "certified" else None
-        items.append(_item(batch, i, point, status, reason, vote, int(ladders.n_evaluations[i]), features))
+    for i, (walk, point) in enumerate(zip(walks, chosen, strict=True)):
+        vote = None if point is None else certificate(point, batch.targets[i], sum(votes[i]))
+        status, reason = _outcome(batch, i, infeasible[i], walk, bool(ladders.spent[i]), vote)
+        base = batch.based.points[i] if batch.based.found[i] else None
+        robust = point if status == "certified" else None
+        items.append(
+            RobustCounterfactual(
+                name=batch.names[i],
+                target=named(batch.targets[i], voters.classes),
+                status=status,
+                reason=reason,
+                note=batch.notes[i],
+                certificate=vote,
+                votes=votes[i],
+                distance_to_base=_distance(robust, base, features),
+                distance_to_original=_distance(robust, batch.originals[i], features),
+                n_evaluations=int(batch.based.n_evaluations[i]) + int(ladders.n_evaluations[i]),
+                features=features,
+                points={"original": batch.originals[i], "base": base, "robust": robust},
+                runtime_s=np.nan,
+            )
+        )
     return items
 
 
+def _votes(points: Sequence[FloatArray | None], targets: BoolArray, voters: Ensemble) -> list[tuple[bool, ...]]:
+    """Ask who agrees with each point that there is."""
+    rows = np.array([i for i, point in enumerate(points) if point is not None], dtype=np.intp)
+    votes: list[tuple[bool, ...]] = [()] * len(points)
+    if rows.size:
+        codes = np.searchsorted(voters.classes, voters.labels(np.stack([points[i] for i in rows])))  # type: ignore[misc]
+        for i, row in enumerate(rows):
+            votes[row] = tuple(targets[row][codes[i]].tolist())
+    return votes
+
+
+def _distance(point: FloatArray | None, other: FloatArray | None, features: FeatureSpace) -> float:
+    return np.nan if point is None or other is None else float(features.distance(point, other))
+
+
 def _outcome(
-    batch: Batch, i: int, frozen: bool, walk: Walk, spent: bool, vote: Certificate | None
+    batch: Batch, i: int, infeasible: str, walk: Walk, spent: bool, vote: Certificate | None
 ) -> tuple[Status, str]:
-    if frozen:
-        return "infeasible", _INFEASIBLE
+    if infeasible:
+        return "infeasible", infeasible
     if not batch.based.found[i]:
         return "base-not-found", batch.based.reasons[i]
     if vote is None:
@@ -99,38 +146,3 @@ def _outcome(
             "`features` may help; see the ConstantMembers warning of `fit`, if there was one."
         )
     return "certified", ""
-
-
-def _item(
-    batch: Batch,
-    i: int,
-    point: FloatArray | None,
-    status: Status,
-    reason: str,
-    vote: Certificate | None,
-    n_evaluations: int,
-    features: FeatureSpace,
-) -> RobustCounterfactual:
-    name, original, base = batch.names[i], batch.originals[i], batch.based.points[i]
-    return RobustCounterfactual(
-        original=as_row(original, name, features),
-        base=as_row(base, name, features) if batch.based.found[i] else None,
-        robust=None if point is None else as_row(point, name, features),
-        target=plain(batch.targets[i]),
-        status=status,
-        reason=reason,
-        certificate=vote,
-        distance_to_base=np.nan if point is None else float(features.distance(point, base)),
-        distance_to_original=np.nan if point is None else float(features.distance(point, original)),
-        n_evaluations=int(batch.based.n_evaluations[i]) + n_evaluations,
-    )
-
-
-def as_row(point: FloatArray, name: Hashable, features: FeatureSpace) -> Any:
-    """Turn one point into a row of the user's own kind: a Series, or a flat array."""
-    table = features.decode(point[None])
-    if not isinstance(table, pd.DataFrame):
-        return table[0]
-    # A Series has one dtype; as objects, integers stay integers.
-    values = {column: table[column].iloc[0] for column in table.columns}
-    return pd.Series(values, name=name, dtype=None if len(set(features.dtypes)) == 1 else object)

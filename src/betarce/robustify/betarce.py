@@ -1,7 +1,8 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,33 +10,33 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from betarce.arrays import AnyArray, FloatArray
+from betarce.arrays import BoolArray, FloatArray
 from betarce.drawing import Draw, draw_members, warn_of_odd_members
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
-from betarce.explainers import Explained, Problem, check_explainer
-from betarce.features import Box, FeatureSpace, Rule, check_table
+from betarce.explainers import Problem, check_explainer
+from betarce.features import FeatureSpace, Rules, check_table, row_names
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior
 from betarce.robustify.answers import Batch, answers
+from betarce.robustify.bases import as_they_are, find_bases, settle
 from betarce.robustify.certify import (
     Verdict,
     Verdicts,
     certificate_of,
     certify_points,
     check_disjoint,
-    plain,
     walk_ladders,
 )
-from betarce.robustify.model import check_model, explained_model
-from betarce.robustify.result import Result
+from betarce.robustify.model import check_answers, check_model, explained_model, probe_rows
+from betarce.robustify.result import Result, RobustCounterfactual, Which
 from betarce.robustify.steer import Steering, Task, check_search
 from betarce.robustify.tradeoff import Frontier, tradeoff
 from betarce.search import GrowingSpheresSearch, Ladders
 from betarce.seeding import check_seed, derive
 from betarce.spaces import Given, check_space
+from betarce.targets import accepted, named, plain
 
-_PROBE_ROWS = 64
 _ODD_ROWS = 2000
 
 
@@ -117,7 +118,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         confidence: float = 0.95,
         n_models: Any = "auto",
         prior: Any = "jeffreys",
-        features: FeatureSpace | Mapping[Hashable, Rule] | None = None,
+        features: FeatureSpace | Rules | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -156,24 +157,26 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         check_model(self.model)
         self.model_ = explained_model(self.model, self._table, derive(self._seed, "model"))
         self.classes_ = np.unique(np.asarray(getattr(self.model_, "classes_", labels)))
-        self._probe = points[np.linspace(0, len(points) - 1, min(_PROBE_ROWS, len(points))).astype(int)]
-        model = self._ensemble([self.model_])
-        model.labels(self._probe)  # a model that cannot answer says so before an hour of training
+        self._probe = probe_rows(points, self.features_)
+        model = self._ensemble([self.model_])  # a model that cannot answer says so before an hour of training
         self._problem = Problem(model, self.features_, points, np.asarray(labels))
         self._draw_members()
         return self
 
-    def explain(self, X: Any, target: Any = None, base_points: Any = None) -> Result:
+    def explain(self, X: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Result:
         """Find a certified counterfactual for each row.
 
         Parameters
         ----------
         X : DataFrame or array of shape (n, d)
             The rows to explain; a single row may be a Series.
-        target : label or sequence of labels, optional
-            The class wanted, for all rows or one a row. Optional for two classes: the other one.
+        target : label, set of labels, or one of either a row, optional
+            The class wanted, for all rows or one a row; a set accepts any of its classes. Optional for two classes: the
+            other one.
         base_points : DataFrame or array of shape (n, d), optional
             Ready-made counterfactuals from any other tool, to be used instead of `base`.
+        overrides : mapping of row name to rules, optional
+            What holds for single rows instead of `features`: ``{17: {"income": betarce.immutable()}}``.
 
         Returns
         -------
@@ -182,18 +185,19 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         started = time.perf_counter()
-        batch, ladders = self._ladders(X, target, base_points)
+        batch, ladders = self._ladders(X, target, base_points, overrides)
         walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
-        items = answers(batch, ladders, walks, self.features_, self._certificate)
-        return Result(items, batch.names, runtime_s=time.perf_counter() - started)
+        items = answers(batch, ladders, walks, self.features_, self._certificate, self._voters())
+        share = (time.perf_counter() - started) / len(items)
+        return Result([replace(item, runtime_s=share) for item in items], self.features_)
 
-    def frontier(self, x: Any, target: Any = None, base_points: Any = None) -> Frontier:
+    def frontier(self, x: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Frontier:
         """Show what more robustness costs for one row.
 
         Parameters
         ----------
         x : Series, or a table or array of one row
-        target, base_points : optional
+        target, base_points, overrides : optional
             As in `explain`.
 
         Returns
@@ -203,7 +207,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             that `explain` hands out, the base, and the point that the paper's search finds with the same members.
         """
         check_is_fitted(self)
-        batch, ladders = self._ladders(x, target, base_points)
+        batch, ladders = self._ladders(x, target, base_points, overrides)
         if len(batch.targets) != 1:
             raise InvalidInput(f"`x` must be a single row; got {len(batch.targets)}.")
         quorum = self.guarantee_.quorum(len(self.search_members_))
@@ -220,12 +224,12 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         ----------
         points : DataFrame or array of shape (n, d)
             The counterfactuals, exactly as they would be handed out.
-        target : label or sequence of labels
+        target : label, set of labels, or one of either a row
             The class they should have.
         """
         check_is_fitted(self)
         rows, index = self._rows(points, what="points")
-        targets = self._labels(target, len(rows))
+        targets = accepted(target, self.classes_, len(rows))
         votes = certify_points(
             rows, targets, self._voters(), self.guarantee_, steered=self._steered, space=repr(self._space)
         )
@@ -255,14 +259,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
                 "and ask them, for instance with betarce.empirical_robustness."
             )
         fresh = self._ensemble(self._draw({"audit": n_models})["audit"].models)
-        columns = {
-            name: [self._validity(getattr(item, name), item.target, fresh) for item in result]
-            for name in ("robust", "base")
-        }
         promised = [
             item.certificate.lower_bound if item.status == "certified" and item.certificate else np.nan
             for item in result
         ]
+        columns = {which: [self._validity(item, which, fresh) for item in result] for which in ("robust", "base")}
         return pd.DataFrame({"promised": promised, **columns}, index=result.row_names)
 
     # Fitting
@@ -301,7 +302,6 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
 
     def _check_features(self, table: Any) -> FeatureSpace:
         if isinstance(self.features, FeatureSpace):
-            self.features.encode(table)
             return self.features
         if self.features is not None and not isinstance(self.features, Mapping):
             raise InvalidInput(
@@ -333,22 +333,36 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
         self._steering = Steering(self._finder, self._problem, self.search_members_, quorum)
         models = [model for draw in draws.values() for model in draw.models]
-        everyone = Ensemble(models, self.classes_, decode=self.features_.decode)
+        everyone = Ensemble(models, self.classes_, features=self.features_)
         warn_of_odd_members(everyone, self._problem.X_train[:_ODD_ROWS], self._space, self.model_)
 
     def _ensemble(self, models: list[object]) -> Ensemble:
-        return Ensemble(models, self.classes_, decode=self.features_.decode, probe=self._probe)
+        ensemble = Ensemble(models, self.classes_, features=self.features_, probe=self._probe)
+        check_answers(ensemble, self._probe)
+        return ensemble
 
     # Explaining
 
-    def _ladders(self, X: Any, target: Any, base_points: Any) -> tuple[Batch, Ladders]:
+    def _ladders(self, X: Any, target: Any, base_points: Any, overrides: Any) -> tuple[Batch, Ladders]:
         """Find the base of every row, then the ladder that leads up from it."""
         originals, names = self._rows(X)
         targets = self._targets(target, originals)
-        box = self.features_.box(originals)
-        based = self._base(originals, targets, box, base_points)
+        box = self.features_.box(originals, self._overrides(overrides, names))
+        possible = np.array([not conflict for conflict in box.conflicts]) & box.free.any(axis=1)
+        if base_points is not None:
+            given = self.features_.encode(base_points, what="base_points")
+            if len(given) != len(originals):
+                raise InvalidInput(f"`base_points` must have one row a row of `X` ({len(originals)}); got {len(given)}.")
+            based, notes = settle(as_they_are(given), targets, self._problem, box)
+        elif self._explainer is None:
+            based, notes = as_they_are(originals), [""] * len(originals)
+        else:
+            seeds = self._seeds(originals, targets, "base")
+            rows = np.flatnonzero(possible)
+            found = find_bases(self._explainer, self._problem, originals, targets, box, seeds, rows)
+            based, notes = settle(found, targets, self._problem, box)
         task = Task(based.points, targets, box, self._seeds(originals, targets, "search"))
-        batch = Batch(originals, names, task, based)
+        batch = Batch(originals, names, task, based, notes)
         rows = batch.searchable
         if rows.size == len(targets):
             return batch, self._steering.ladders(task)
@@ -358,68 +372,43 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, what: str = "X") -> tuple[FloatArray, "pd.Index[Any]"]:
         table = check_table(X, what=what)
-        names = table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(len(table))
-        return self.features_.encode(table, what=what), names
+        return self.features_.encode(table, what=what), row_names(table)
 
-    def _labels(self, target: Any, n: int) -> AnyArray:
-        labels = np.asarray(target)
-        if labels.shape not in ((), (n,)):
-            raise InvalidInput(f"`target` must be one class, or one a row ({n}); got shape {labels.shape}.")
-        labels = np.broadcast_to(labels, (n,))
-        unknown = ~np.isin(labels, self.classes_)
-        if unknown.any():
-            raise InvalidInput(
-                f"`target` must be one of the classes {self.classes_.tolist()}; got {plain(labels[unknown][0])!r}."
-            )
-        return np.asarray(labels.astype(self.classes_.dtype))
+    def _overrides(self, overrides: Any, names: "pd.Index[Any]") -> list[Rules | None] | None:
+        if overrides is None:
+            return None
+        if not isinstance(overrides, Mapping):
+            raise InvalidInput(f"`overrides` must map row names to rules by column; got {overrides!r}.")
+        unknown = [name for name in overrides if name not in names]
+        if unknown:
+            raise InvalidInput(f"`overrides` names the row {unknown[0]!r}, which `X` lacks.")
+        return [overrides.get(name) for name in names]
 
-    def _targets(self, target: Any, originals: FloatArray) -> AnyArray:
-        current = self._problem.model.labels(originals)[:, 0]
+    def _targets(self, target: Any, originals: FloatArray) -> BoolArray:
+        current = np.searchsorted(self.classes_, self._problem.model.labels(originals)[:, 0])
         if target is None:
             if len(self.classes_) > 2:
                 raise InvalidInput(
-                    f"`target` must say which of the {len(self.classes_)} classes is wanted: {self.classes_.tolist()}."
+                    f"`target` must say which of the {len(self.classes_)} classes is wanted: {self.classes_.tolist()}. "
+                    "A set of classes accepts any of them."
                 )
-            return np.asarray(np.where(current == self.classes_[0], self.classes_[1], self.classes_[0]))
-        targets = self._labels(target, len(originals))
-        there = np.flatnonzero(current == targets)
+            return np.asarray(current[:, None] != np.arange(2))
+        targets = accepted(target, self.classes_, len(originals))
+        there = np.flatnonzero(targets[np.arange(len(current)), current])
         if there.size:
             raise InvalidInput(
                 f"`target` must differ from what the model answers already; row {there[0]} is in class "
-                f"{plain(targets[there[0]])!r} ({there.size} of {len(originals)} rows in all). Leave such rows out."
+                f"{plain(self.classes_[current[there[0]]])!r} ({there.size} of {len(originals)} rows in all). Leave such "
+                "rows out."
             )
         return targets
 
-    def _seeds(self, originals: FloatArray, targets: AnyArray, purpose: str) -> list[int]:
+    def _seeds(self, originals: FloatArray, targets: BoolArray, purpose: str) -> list[int]:
         """Give each row a seed by what it is, not by where it stands: a batch's composition changes nothing."""
-        codes = np.searchsorted(self.classes_, targets)
         return [
-            derive(self._seed, purpose, row.tobytes(), int(code))
-            for row, code in zip(originals + 0.0, codes, strict=True)
+            derive(self._seed, purpose, row.tobytes(), target.tobytes())
+            for row, target in zip(originals + 0.0, targets, strict=True)
         ]
-
-    def _base(self, originals: FloatArray, targets: AnyArray, box: Box, base_points: Any) -> Explained:
-        n = len(originals)
-        if base_points is not None:
-            points = self.features_.encode(base_points, what="base_points")
-            if len(points) != n:
-                raise InvalidInput(f"`base_points` must have one row a row of `X` ({n}); got {len(points)}.")
-            based = Explained(points, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
-        elif self._explainer is None:
-            return Explained(originals, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
-        else:
-            seeds = self._seeds(originals, targets, "base")
-            based = self._explainer.explain(originals, targets, self._problem, box, seeds)
-        return self._rescored(based, targets)
-
-    def _rescored(self, based: Explained, targets: AnyArray) -> Explained:
-        """Believe no base method: ask the model about its points."""
-        valid = self._problem.is_target(based.points, targets)
-        reasons = [
-            reason or ("" if good else f"The base method's point is not in class {plain(target)!r}.")
-            for reason, good, target in zip(based.reasons, valid, targets, strict=True)
-        ]
-        return Explained(based.points, based.found & valid, reasons, based.n_evaluations)
 
     @property
     def _steered(self) -> bool:
@@ -428,10 +417,10 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     def _voters(self) -> Ensemble:
         return self.search_members_ if self.certifying_members_ is None else self.certifying_members_
 
-    def _certificate(self, point: FloatArray, target: Any, n_agree: int) -> Certificate:
+    def _certificate(self, point: FloatArray, target: BoolArray, n_agree: int) -> Certificate:
         return certificate_of(
             point,
-            target,
+            named(target, self.classes_),
             n_agree,
             len(self._voters()),
             self.guarantee_,
@@ -439,7 +428,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             space=repr(self._space),
         )
 
-    def _validity(self, row: Any, target: Any, members: Ensemble) -> float:
-        if row is None:
+    def _validity(self, item: RobustCounterfactual, which: Which, members: Ensemble) -> float:
+        point = item.points[which]
+        if point is None:
             return np.nan
-        return float(members.votes(self.features_.encode(row), target)[0] / len(members))
+        wanted = np.isin(self.classes_, item.target)[None]
+        return float(members.votes(point[None], wanted)[0] / len(members))

@@ -14,6 +14,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.posterior import Certificate, Guarantee
 from betarce.search import Ladders
+from betarce.targets import named, plain
 
 
 def fingerprint(point: FloatArray) -> str:
@@ -26,8 +27,9 @@ def fingerprint(point: FloatArray) -> str:
     >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0000001]))
     False
     """
-    # Adding zero turns -0.0 into 0.0: they are the same value to every model.
+    # Adding zero turns -0.0 into 0.0: they are the same value to every model. So are all kinds of NaN.
     values = np.ascontiguousarray(point, dtype="<f8") + 0.0
+    values[np.isnan(values)] = np.nan
     return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
 
 
@@ -63,8 +65,8 @@ def certify_points(
     Parameters
     ----------
     points : array of shape (n, d)
-    targets : array of shape (n,)
-        The class that each point should have.
+    targets : array of bool, shape (n, classes)
+        The classes that each point may have.
     members : Ensemble
         The voters.
     guarantee : Guarantee
@@ -76,7 +78,9 @@ def certify_points(
     """
     votes = members.votes(points, targets)
     return [
-        certificate_of(point, target, int(n_agree), len(members), guarantee, steered=steered, space=space)
+        certificate_of(
+            point, named(target, members.classes), int(n_agree), len(members), guarantee, steered=steered, space=space
+        )
         for point, target, n_agree in zip(points, targets, votes, strict=True)
     ]
 
@@ -135,11 +139,6 @@ def rungs_passed(votes: IntArray, quorum: int) -> int:
     """
     misses = np.flatnonzero(votes < quorum)
     return int(misses[0]) if misses.size else len(votes)
-
-
-def plain(label: Any) -> Any:
-    """Turn a numpy scalar into the Python value that JSON knows."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.explainers import Problem
 from betarce.features import Box
@@ -23,8 +23,8 @@ class Goal:
         The explained model.
     members : Ensemble
         The members that steer.
-    targets : array of shape (n,)
-        The class that each row wants.
+    targets : array of bool, shape (n, classes)
+        The classes that each row accepts.
     scales : array of shape (members,), optional
         The usual size of each member's margins, from `margin_scales`.
 
@@ -38,7 +38,7 @@ class Goal:
     """
 
     def __init__(
-        self, problem: Problem, members: Ensemble, targets: AnyArray, scales: FloatArray | float = 1.0
+        self, problem: Problem, members: Ensemble, targets: BoolArray, scales: FloatArray | float = 1.0
     ) -> None:
         self._problem = problem
         self._members = members
@@ -62,7 +62,7 @@ class Goal:
         weights = (1 - (mean / spread**2)[:, None] * (margins - mean[:, None])) / spread[:, None] / margins.shape[1]
         return self._members.slopes(points, targets, weights * (1 - margins**2) / self._scales)
 
-    def _squashed(self, points: FloatArray, targets: AnyArray) -> FloatArray:
+    def _squashed(self, points: FloatArray, targets: BoolArray) -> FloatArray:
         margins = self._members.margins(points, targets)
         margins /= self._scales
         return np.asarray(np.tanh(margins, out=margins))
@@ -105,11 +105,11 @@ class Anchors:
         self._members = members
         self._scales = scales
         self._rows = np.unique(rows)
-        self._deep: dict[object, FloatArray] = {}
+        self._deep: dict[bytes, FloatArray] = {}
 
     n_each = _ANCHORS + 1
 
-    def nearest(self, points: FloatArray, target: object, box: Box) -> FloatArray | None:
+    def nearest(self, points: FloatArray, target: BoolArray, box: Box) -> FloatArray | None:
         """Give the nearest deep rows, then the nearest of the deepest, all moved into each point's box.
 
         Returns
@@ -131,16 +131,17 @@ class Anchors:
             anchors[i, _ANCHORS] = allowed[distance[:n_deepest].argmin()]
         return anchors
 
-    def _of(self, target: object) -> FloatArray:
-        """Give the deeper half of the rows of a class, deepest first."""
-        if target not in self._deep:
+    def _of(self, target: BoolArray) -> FloatArray:
+        """Give the deeper half of the rows of a target, deepest first."""
+        key = target.tobytes()
+        if key not in self._deep:
             points = self._problem.X_train[self._rows]
             everyone = np.zeros(len(points), dtype=np.intp)
-            depth, valid = Goal(self._problem, self._members, np.array([target]), self._scales)(points, everyone)
+            depth, valid = Goal(self._problem, self._members, target[None], self._scales)(points, everyone)
             inside = valid & (depth > 0)
             order = np.argsort(-depth[inside], kind="stable")[: (inside.sum() + 1) // 2]
-            self._deep[target] = points[inside][order]
-        return self._deep[target]
+            self._deep[key] = points[inside][order]
+        return self._deep[key]
 
 
 def _moments(margins: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,17 +1,20 @@
 """What `explain` hands out: one robust counterfactual a row, and the table of them all."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import pandas as pd
 
-from betarce.arrays import BoolArray
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
+from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
 
 Status = Literal["certified", "base-not-found", "not-found", "infeasible", "budget-spent"]
+Which = Literal["original", "base", "robust"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,42 +23,67 @@ class RobustCounterfactual:
 
     Attributes
     ----------
-    original : Series or array
-        The instance that was explained.
-    base : Series, array or None
-        The base counterfactual; the original itself with `base=None`.
-    robust : Series, array or None
-        The certified counterfactual.
-    target : label
-        The class asked for.
+    name : hashable
+        What the row is called in its table.
+    target : label or list of labels
+        The class asked for, or all that were accepted.
     status : str
         "certified", "base-not-found", "not-found", "infeasible" or "budget-spent".
     reason : str
         Why there is no certified point, in a sentence; "" if there is one.
+    note : str
+        What else should be known, such as a base that broke a rule.
     certificate : Certificate or None
         The vote on the point found, also where it fell short.
+    votes : tuple of bool
+        Which of the voting members agree, in their order; empty without a vote.
     distance_to_base, distance_to_original : float
         L1, every feature in units of its training range; NaN without a certified point.
     n_evaluations : int
         Points that were evaluated for this row.
     runtime_s : float
         This row's share of the batch's time.
+    features : FeatureSpace
+        How points become rows of the user's table.
+    points : mapping
+        "original", "base" and "robust" as rows of floats; None where there is none.
     """
 
-    original: Any
-    base: Any
-    robust: Any
+    name: Hashable
     target: Any
     status: Status
     reason: str
+    note: str
     certificate: Certificate | None
+    votes: tuple[bool, ...]
     distance_to_base: float
     distance_to_original: float
     n_evaluations: int
+    features: FeatureSpace
+    points: Mapping[Which, FloatArray | None]
     runtime_s: float = np.nan
 
     def __repr__(self) -> str:
         return f"RobustCounterfactual({self.status}: {self.reason or self.certificate})"
+
+    @property
+    def original(self) -> Any:
+        """The instance that was explained: a Series, a dict (polars) or an array."""
+        return self._row("original")
+
+    @property
+    def base(self) -> Any:
+        """The base counterfactual, moved to where the rules allow it; the original itself with `base=None`."""
+        return self._row("base")
+
+    @property
+    def robust(self) -> Any:
+        """The certified counterfactual; None if there is none."""
+        return self._row("robust")
+
+    def _row(self, which: Which) -> Any:
+        point = self.points[which]
+        return None if point is None else self.features.row(point, self.name)
 
     def changes(self) -> pd.DataFrame:
         """Show what to change: one line a feature that differs, in original units.
@@ -63,33 +91,17 @@ class RobustCounterfactual:
         Returns
         -------
         DataFrame
-            Columns "original", "base" and "robust"; empty without a certified point.
+            Columns "feature", "from", "base" and "to"; empty without a certified point.
         """
-        points = {"original": self.original, "base": self.base, "robust": self.robust}
-        table = pd.DataFrame({name: _as_series(point) for name, point in points.items() if point is not None})
-        if self.robust is None:
-            return table.iloc[:0]
-        return table[table["robust"] != table["original"]]
+        return changes([self]).drop(columns="row")
 
 
 class Result(Sequence[RobustCounterfactual]):
-    """Robust counterfactuals, one a row, in the order of the rows.
+    """Robust counterfactuals for a batch of rows, in their order."""
 
-    Parameters
-    ----------
-    items : sequence of RobustCounterfactual
-    row_names : Index
-        The names of the rows.
-    runtime_s : float, optional
-        The time of the whole batch, to be shared among the rows.
-    """
-
-    def __init__(
-        self, items: Sequence[RobustCounterfactual], row_names: "pd.Index[Any]", *, runtime_s: float | None = None
-    ) -> None:
-        share = None if runtime_s is None else runtime_s / len(items)
-        self._items = list(items) if share is None else [replace(item, runtime_s=share) for item in items]
-        self.row_names = row_names
+    def __init__(self, items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
+        self._items = list(items)
+        self._features = features
 
     @overload
     def __getitem__(self, i: int) -> RobustCounterfactual: ...
@@ -98,7 +110,7 @@ class Result(Sequence[RobustCounterfactual]):
     def __getitem__(self, i: slice) -> "Result": ...
 
     def __getitem__(self, i: int | slice) -> "RobustCounterfactual | Result":
-        return Result(self._items[i], self.row_names[i]) if isinstance(i, slice) else self._items[i]
+        return Result(self._items[i], self._features) if isinstance(i, slice) else self._items[i]
 
     def __len__(self) -> int:
         return len(self._items)
@@ -110,43 +122,84 @@ class Result(Sequence[RobustCounterfactual]):
         counts = Counter(item.status for item in self)
         return f"Result({len(self)} rows: {', '.join(f'{n} {status}' for status, n in counts.most_common())})"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"  # type: ignore[operator]
+    @property
+    def row_names(self) -> "pd.Index[Any]":
+        """What the rows are called."""
+        return pd.Index([item.name for item in self])
 
     @property
     def certified(self) -> BoolArray:
         """Which rows have a certified point."""
         return np.array([item.status == "certified" for item in self])
 
+    @property
+    def robust(self) -> Any:
+        """The certified points as a table of the user's own kind and dtypes; rows without one are left out."""
+        return self._table("robust", np.flatnonzero(self.certified))
+
+    def points(self, which: Which) -> pd.DataFrame:
+        """Give the originals, bases or robust points, one line a row; missing ones are blank."""
+        if which not in get_args(Which):
+            raise InvalidInput(f"`which` must be 'original', 'base' or 'robust'; got {which!r}.")
+        rows = np.flatnonzero([item.points[which] is not None for item in self])
+        frame = as_pandas(self._table(which, rows), self._features).set_axis(rows)
+        return frame.reindex(range(len(self))).set_axis(self.row_names)
+
+    def _table(self, which: Which, rows: IntArray) -> Any:
+        points = [self._items[i].points[which] for i in rows]
+        stacked = np.array(points, dtype=float).reshape(len(rows), len(self._features))
+        return self._features.decode(stacked, self.row_names[rows])
+
+    def changes(self) -> pd.DataFrame:
+        """Show what to change in every row, in original units.
+
+        Returns
+        -------
+        DataFrame
+            One line for each row and feature that differs: "row", "feature", "from", "base", "to".
+        """
+        return changes(self._items)
+
     def to_frame(self) -> pd.DataFrame:
-        """Put everything in one table: original, base and robust side by side, then the outcome.
+        """Put everything in one table: original, base and robust side by side, then the item.
 
         Returns
         -------
         DataFrame
             One line a row, columns in two levels: "original", "base", "robust" by feature, and "result".
         """
-        blocks = {name: self.points(name) for name in ("original", "base", "robust")}
-        blocks["result"] = pd.DataFrame([_outcome(item) for item in self], index=self.row_names)
+        blocks: dict[str, pd.DataFrame] = {which: self.points(which) for which in get_args(Which)}
+        blocks["result"] = pd.DataFrame([_cells(item) for item in self], index=self.row_names)
         return pd.concat(blocks, axis=1)
 
-    def points(self, which: str) -> pd.DataFrame:
-        """Give the originals, bases or robust points as a table; missing ones are rows of NaN."""
-        rows = [getattr(item, which) for item in self]
-        names = _as_series(self._items[0].original).index
-        blank = pd.Series(np.nan, index=names)
-        table = pd.DataFrame([blank if row is None else _as_series(row) for row in rows])
-        table.index = self.row_names
-        return table.infer_objects()
+
+def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:
+    """List what differs between the original or the base and the robust point, one line a row and feature."""
+    lines = []
+    for item in items:
+        original, base, robust = (item.points[which] for which in get_args(Which))
+        if original is None or base is None or robust is None:
+            continue
+        features = item.features
+        moved = features.differs(original, robust) | features.differs(base, robust)
+        table = as_pandas(features.decode(np.stack([original, base, robust])), features)
+        for k, reading in enumerate(features.readings):
+            if moved[reading.source]:
+                lines.append([item.name, reading.name, *(table.iloc[i, k] for i in range(3))])
+    return pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"])
 
 
-def _as_series(row: Any) -> "pd.Series[Any]":
-    if isinstance(row, pd.Series):
-        return row
-    return pd.Series(row, index=[f"x{j}" for j in range(len(row))])
+def as_pandas(table: Any, features: FeatureSpace) -> pd.DataFrame:
+    """Turn a table of any kind into a DataFrame of pandas."""
+    if isinstance(table, pd.DataFrame):
+        return table
+    names = features.form.names
+    if isinstance(table, np.ndarray):
+        return pd.DataFrame(table, columns=pd.Index(names)).infer_objects()
+    return pd.DataFrame({name: table[name].to_list() for name in names})
 
 
-def _outcome(item: RobustCounterfactual) -> dict[str, Any]:
+def _cells(item: RobustCounterfactual) -> dict[str, Any]:
     vote = item.certificate
     return {
         "target": item.target,
@@ -158,4 +211,5 @@ def _outcome(item: RobustCounterfactual) -> dict[str, Any]:
         "distance_to_original": item.distance_to_original,
         "n_evaluations": item.n_evaluations,
         "reason": item.reason,
+        "note": item.note,
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Problem
@@ -44,13 +44,13 @@ class Task:
     Attributes
     ----------
     bases : array of shape (n, d)
-    targets : array of shape (n,)
+    targets : array of bool, shape (n, classes)
     box : Box
     seeds : list of int
     """
 
     bases: FloatArray
-    targets: AnyArray
+    targets: BoolArray
     box: Box
     seeds: list[int]
 
@@ -101,9 +101,9 @@ class Steering:
     def _anchors_for(self, task: Task) -> FloatArray:
         # A row without anchors gets its own base as one, which changes nothing.
         anchors = np.repeat(task.bases[:, None], self._anchors.n_each, axis=1)
-        for target in np.unique(task.targets):
-            rows = np.flatnonzero(task.targets == target)
-            nearest = self._anchors.nearest(task.bases[rows], target.item(), task.box.take(rows))
+        for target in np.unique(task.targets, axis=0):
+            rows = np.flatnonzero((task.targets == target).all(axis=1))
+            nearest = self._anchors.nearest(task.bases[rows], target, task.box.take(rows))
             if nearest is not None:
                 anchors[rows] = nearest
         return anchors

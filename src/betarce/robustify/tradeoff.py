@@ -11,7 +11,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, UnreachableGuarantee, require
 from betarce.features import FeatureSpace
 from betarce.posterior import Guarantee
-from betarce.robustify.answers import Batch, as_row
+from betarce.robustify.answers import Batch
 from betarce.robustify.certify import rungs_passed
 from betarce.search import Ladders
 
@@ -52,7 +52,7 @@ class Frontier:
         except UnreachableGuarantee:
             return None
         passed = rungs_passed(self._votes, quorum)
-        return as_row(self.points[passed - 1], self.name, self.features) if passed else None
+        return self.features.row(self.points[passed - 1], self.name) if passed else None
 
     @property
     def _votes(self) -> Any:
@@ -100,12 +100,14 @@ def tradeoff(
     features: FeatureSpace,
 ) -> Frontier:
     """Put the ladder of a batch of one row to the vote, beside the base and the paper's point."""
+    if batch.infeasible[0]:
+        raise InvalidInput(batch.infeasible[0])
     if not batch.based.found[0]:
         raise InvalidInput(f"This row has no base to start from: {batch.based.reasons[0]}")
     rungs = ladders.points[0, ladders.exists[0]]
     others = [("base", batch.based.points[0]), *(("paper", point) for point in paper.points[0, paper.exists[0]])]
     points = np.vstack([rungs, *(point[None] for _, point in others)])
-    votes = members.votes(points, np.repeat(batch.targets, len(points)))
+    votes = members.votes(points, np.repeat(batch.targets, len(points), axis=0))
     passed = rungs_passed(votes[: len(rungs)], guarantee.quorum(len(members)))
     table = pd.DataFrame(
         {

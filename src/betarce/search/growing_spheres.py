@@ -106,16 +106,23 @@ class GrowingSpheresSearch:
             One a row.
         """
         walls = box if self.bounded else features.unbounded(centers)
-        state = _State.start(centers, walls, features, seeds, self.initial_radius)
         start = features.project(centers, walls)
-        self._settle_starts(state, start, predicate)
+        state = _State(centers, walls, features, seeds, self.initial_radius)
+
+        def seeks(points: FloatArray, rows: IntArray) -> BoolArray:
+            hits = predicate(points, rows)
+            if features.links:
+                hits = hits & ~features.violations(points, walls.take(rows)).any(axis=1)
+            return hits
+
+        self._settle_starts(state, start, seeks)
         while (
             active := np.flatnonzero(state.searching & (state.spent + self.n_candidates <= self.max_evaluations))
         ).size:
             candidates = features.project(
                 state.sample(active, self.n_candidates), walls.take(np.repeat(active, self.n_candidates))
             )
-            hits = predicate(candidates, np.repeat(active, self.n_candidates)).reshape(len(active), -1)
+            hits = seeks(candidates, np.repeat(active, self.n_candidates)).reshape(len(active), -1)
             state.spent[active] += self.n_candidates
             shaped = candidates.reshape(len(active), self.n_candidates, -1)
             distance = features.distance(shaped, centers[active, None], norm=self.norm)
@@ -137,45 +144,65 @@ class _State:
     """Where the search stands in each row."""
 
     def __init__(
-        self, centers: FloatArray, directions: FloatArray, reach: FloatArray, seeds: Sequence[int], radius: float
+        self, centers: FloatArray, walls: Box, features: FeatureSpace, seeds: Sequence[int], radius: float
     ) -> None:
         n = len(centers)
         self.centers = centers
-        self.directions = directions
-        self.dimensions = (directions > 0).sum(axis=1)
-        self.reach = reach
+        self.scale = features.scale
+        # Along a feature that cannot move nothing is drawn, lest the spheres lose their volume to it.
+        self.slides = walls.free & ~features.is_nominal & ~np.isnan(centers)
+        self.flips = walls.free & features.is_nominal
+        self.levels = np.array([len(column.levels or ()) for column in features.columns])
+        self.dimensions = self.slides.sum(axis=1)
+        self.reach = self._farthest(walls)
         self.generators = [np.random.default_rng(seed) for seed in seeds]
         self.points = centers.copy()
         self.found = np.zeros(n, dtype=bool)
-        self.searching = self.dimensions > 0
+        self.searching = (self.slides | self.flips).any(axis=1)
         self.halving = np.ones(n, dtype=bool)
         self.inner = np.zeros(n)
         self.outer = np.full(n, radius)
         self.step = np.full(n, radius)
         self.spent = np.zeros(n, dtype=np.intp)
 
-    @classmethod
-    def start(
-        cls, centers: FloatArray, walls: Box, features: FeatureSpace, seeds: Sequence[int], radius: float
-    ) -> "_State":
-        # Along a feature that cannot move nothing is drawn, lest the spheres lose their volume to it.
-        free = (walls.lower < walls.upper) * features.scale
-        farthest = np.maximum(np.abs(walls.lower - centers), np.abs(walls.upper - centers)) / features.scale
-        return cls(centers, free, np.sqrt(np.square(farthest).sum(axis=1)), seeds, radius)
+    def _farthest(self, walls: Box) -> FloatArray:
+        span = np.maximum(np.abs(walls.lower - self.centers), np.abs(walls.upper - self.centers)) / self.scale
+        squares = np.where(self.slides, np.square(span), self.flips)
+        return np.asarray(np.sqrt(squares.sum(axis=1)))
 
     def sample(self, active: IntArray, n: int) -> FloatArray:
-        """Draw points uniformly from the shell of each active row, shape (active * n, d)."""
+        """Draw points from the shell of each active row, shape (active * n, d): uniformly, as far as names allow.
+
+        A name that changes uses up one unit of the squared radius; what is left goes to the numbers.
+        """
         d = self.centers.shape[1]
         normals = np.stack([self.generators[i].standard_normal((n, d)) for i in active])
         uniforms = np.stack([self.generators[i].random(n) for i in active])
-        normals *= self.directions[active, None] > 0
-        normals /= np.linalg.norm(normals, axis=2, keepdims=True)
         # Uniform in volume: the radius is the inverse of its distribution function, in a form that cannot overflow.
-        dimensions = self.dimensions[active, None]
+        dimensions = np.maximum(self.dimensions[active, None], 1)
         hole = (self.inner[active] / self.outer[active])[:, None] ** dimensions
         radii = self.outer[active, None] * (hole + uniforms * (1 - hole)) ** (1 / dimensions)
-        moves = normals * radii[..., None] * self.directions[active, None]
-        return np.asarray((self.centers[active, None] + moves).reshape(-1, d))
+        centers = self.centers[active, None]
+        candidates = np.repeat(centers, n, axis=1)
+        if self.flips[active].any():
+            radii = self._flip(active, candidates, radii)
+        normals *= self.slides[active, None]
+        normals /= np.maximum(np.linalg.norm(normals, axis=2, keepdims=True), 1e-300)
+        candidates += normals * radii[..., None] * self.scale
+        return np.asarray(candidates.reshape(-1, d))
+
+    def _flip(self, active: IntArray, candidates: FloatArray, radii: FloatArray) -> FloatArray:
+        """Give some names of the candidates other values; say how much radius is left."""
+        n, d = candidates.shape[1:]
+        draws = np.stack([self.generators[i].random((2, n, d)) for i in active])
+        most = np.minimum(np.floor(np.square(radii)), self.flips[active].sum(axis=1)[:, None])
+        count = np.stack([self.generators[i].random(n) for i in active]) * (most + 1) // 1
+        # The first `count` columns in a random order of those that can flip.
+        order = np.where(self.flips[active, None], draws[:, 0], np.inf).argsort(axis=2).argsort(axis=2)
+        flipped = (order < count[..., None]) & self.flips[active, None]
+        levels = np.floor(draws[:, 1] * self.levels)
+        candidates[:] = np.where(flipped, levels, candidates)
+        return np.asarray(np.sqrt(np.maximum(np.square(radii) - count, 0)))
 
     def advance(self, active: IntArray, candidates: FloatArray, hits: BoolArray, distance: FloatArray) -> None:
         """Halve, grow or finish each row by what its candidates were."""

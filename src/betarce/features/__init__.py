@@ -1,0 +1,51 @@
+"""Where raw tables end: columns, kinds, rules, and what points may be."""
+
+from betarce.features.box import Box
+from betarce.features.columns import Column
+from betarce.features.forms import RawTable, check_table, row_names
+from betarce.features.rules import (
+    Rule,
+    at_most,
+    between,
+    categorical,
+    continuous,
+    decrease_only,
+    derived,
+    immutable,
+    increase_only,
+    integer,
+    may_be_missing,
+    no_more_than,
+    one_hot,
+    one_of,
+    ordinal,
+    transitions,
+)
+from betarce.features.space import FeatureSpace, Norm, Rules
+
+__all__ = [
+    "Box",
+    "Column",
+    "FeatureSpace",
+    "Norm",
+    "RawTable",
+    "Rule",
+    "Rules",
+    "at_most",
+    "between",
+    "categorical",
+    "check_table",
+    "continuous",
+    "decrease_only",
+    "derived",
+    "immutable",
+    "increase_only",
+    "integer",
+    "may_be_missing",
+    "no_more_than",
+    "one_hot",
+    "one_of",
+    "ordinal",
+    "row_names",
+    "transitions",
+]

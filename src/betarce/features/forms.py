@@ -1,0 +1,231 @@
+"""What the user's tables are outside: DataFrames of pandas or polars, or plain arrays."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.errors import InvalidInput, require
+
+RawTable = Any
+"""A pandas or polars DataFrame, or an array of shape (rows, columns)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column as codes into its levels; -1 is missing."""
+
+    codes: IntArray
+    levels: Sequence[Any]
+
+
+class Form(Protocol):
+    """One kind of table."""
+
+    names: tuple[Hashable, ...]
+
+    def series(self, table: RawTable, j: int) -> "pd.Series[Any]":
+        """Give column `j` as a pandas Series."""
+
+    def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> RawTable:
+        """Make a table of columns, in the dtypes that the training table had."""
+
+    def row(self, table: RawTable, i: int, name: Hashable) -> Any:
+        """Pick one row: a Series, a dict, or a flat array."""
+
+
+@dataclass(frozen=True, eq=False)
+class PandasForm:
+    """DataFrames of pandas."""
+
+    names: tuple[Hashable, ...]
+    dtypes: tuple[Any, ...]
+    blanks: tuple[Any, ...]  # what a missing value looks like in each column
+    _lookups: dict[int, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> "PandasForm":
+        """Take note of columns and dtypes."""
+        return cls(tuple(table.columns), tuple(table.dtypes), tuple(_blank(table.iloc[:, j]) for j in range(table.shape[1])))
+
+    def series(self, table: pd.DataFrame, j: int) -> "pd.Series[Any]":
+        return table.iloc[:, j]
+
+    def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> pd.DataFrame:
+        data = {j: self._column(j, column) for j, column in enumerate(columns)}
+        frame = pd.DataFrame(data, index=index)
+        frame.columns = pd.Index(self.names)
+        return frame
+
+    def row(self, table: pd.DataFrame, i: int, name: Hashable) -> "pd.Series[Any]":
+        # A Series has one dtype; as objects, integers stay integers.
+        values = {column: table[column].iloc[i] for column in table.columns}
+        return pd.Series(values, name=name, dtype=None if len(set(map(str, self.dtypes))) == 1 else object)
+
+    def _column(self, j: int, column: FloatArray | Coded) -> Any:
+        dtype = self.dtypes[j]
+        if not isinstance(column, Coded):
+            return column.astype(dtype) if isinstance(dtype, np.dtype) else pd.array(column, dtype=dtype)
+        if j not in self._lookups:
+            self._lookups[j] = _lookup(column.levels, dtype)
+        fill = self.blanks[j] if dtype == object else None
+        return pd.api.extensions.take(
+            self._lookups[j], column.codes, allow_fill=bool((column.codes < 0).any()), fill_value=fill
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayForm:
+    """Plain arrays, of one dtype; mixed ones are arrays of objects."""
+
+    names: tuple[Hashable, ...]
+    dtype: Any
+    dtypes: tuple[Any, ...]  # of the columns of an array of objects
+
+    @classmethod
+    def of(cls, table: AnyArray) -> "ArrayForm":
+        """Take note of dtypes; columns are called x0, x1, ..."""
+        names = tuple(f"x{j}" for j in range(table.shape[1]))
+        if table.dtype != object:
+            return cls(names, table.dtype if table.dtype.kind in "fiub" else np.dtype(object), (table.dtype,) * len(names))
+        return cls(names, table.dtype, tuple(pd.Series(column).infer_objects().dtype for column in table.T))
+
+    def series(self, table: AnyArray, j: int) -> "pd.Series[Any]":
+        column = pd.Series(table[:, j])
+        return column.infer_objects() if table.dtype == object else column
+
+    def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> AnyArray:
+        if self.dtype != object:
+            plain = [np.asarray(c.levels)[c.codes] if isinstance(c, Coded) else c for c in columns]
+            return np.column_stack(plain).astype(self.dtype)
+        table = np.empty((len(_codes_or_values(columns[0])), len(columns)), dtype=object)
+        for j, column in enumerate(columns):
+            if isinstance(column, Coded):
+                table[:, j] = np.array([*column.levels, np.nan], dtype=object)[column.codes]
+            else:
+                whole = isinstance(self.dtypes[j], np.dtype) and self.dtypes[j].kind in "iu"
+                table[:, j] = column.astype(self.dtypes[j]) if whole else column
+        return table
+
+    def row(self, table: AnyArray, i: int, name: Hashable) -> AnyArray:
+        return np.asarray(table[i])
+
+
+@dataclass(frozen=True, eq=False)
+class NarwhalsForm:
+    """DataFrames of polars, and of other libraries that narwhals speaks."""
+
+    names: tuple[Hashable, ...]
+    schema: Any
+    backend: Any
+
+    @classmethod
+    def of(cls, table: Any) -> "NarwhalsForm":
+        """Take note of columns and dtypes."""
+        nw = _narwhals()
+        frame = nw.from_native(table, eager_only=True)
+        return cls(tuple(frame.columns), frame.schema, frame.implementation)
+
+    def series(self, table: Any, j: int) -> "pd.Series[Any]":
+        nw = _narwhals()
+        column = nw.from_native(table, eager_only=True)[:, j]
+        if isinstance(column.dtype, nw.Enum):
+            return pd.Series(pd.Categorical(column.to_list(), list(column.dtype.categories), ordered=True))
+        if column.dtype.is_numeric():
+            whole = column.dtype.is_integer() and column.null_count() == 0
+            return pd.Series(column.to_numpy() if whole else column.cast(nw.Float64).to_numpy())
+        return pd.Series(column.to_list(), dtype=bool if column.dtype == nw.Boolean and not column.null_count() else object)
+
+    def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> Any:
+        nw = _narwhals()
+        data = {}
+        for name, column in zip(self.names, columns, strict=True):
+            if isinstance(column, Coded):
+                data[name] = np.array([*column.levels, None], dtype=object)[column.codes].tolist()
+            else:
+                dtype = self.schema[name]
+                whole = dtype.is_integer() and not np.isnan(column).any()
+                data[name] = column.astype(np.int64) if whole else [None if v != v else v for v in column.tolist()] if (
+                    np.isnan(column).any()
+                ) else column
+        return nw.from_dict(data, schema=self.schema, backend=self.backend).to_native()
+
+    def row(self, table: Any, i: int, name: Hashable) -> dict[str, Any]:
+        row: dict[str, Any] = _narwhals().from_native(table, eager_only=True).row(i)
+        return dict(zip(map(str, self.names), row, strict=True))
+
+
+def check_table(X: object, *, what: str = "X") -> RawTable:
+    """Check the shape of a table; a single row may come as a Series, a dict or a flat array."""
+    if isinstance(X, pd.Series):
+        # A row of a mixed table is a Series of objects: let every value find its own dtype again.
+        X = pd.DataFrame([dict(zip(X.index, X, strict=True))], index=[X.name])
+    elif isinstance(X, dict):
+        X = pd.DataFrame([X])
+    if isinstance(X, pd.DataFrame) or _is_other_frame(X):
+        table: Any = X
+    else:
+        try:
+            table = np.asarray(X)
+        except ValueError as error:
+            raise InvalidInput(f"`{what}` must be a table whose rows all have the same length; {error}") from error
+        if table.dtype.kind in "US":
+            table = np.array(X, dtype=object)  # numpy turns [30, "rent"] into text; objects stay what they are
+        if table.ndim == 1 and table.size and table.dtype != object:
+            table = table.reshape(1, -1)
+    if len(table.shape) != 2:
+        raise InvalidInput(
+            f"`{what}` must be a table with rows and columns (a DataFrame or a 2-D array); got "
+            f"{type(X).__name__} of shape {table.shape}."
+        )
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise InvalidInput(
+            f"`{what}` must have at least one row and one column; got shape {table.shape}. "
+            "Is a filter in front of it too strict?"
+        )
+    return table
+
+
+def form_of(table: RawTable) -> Form:
+    """Say what kind of table this is, with its columns and dtypes."""
+    if isinstance(table, np.ndarray):
+        return ArrayForm.of(table)
+    form = PandasForm.of(table) if isinstance(table, pd.DataFrame) else NarwhalsForm.of(table)
+    repeated = sorted({str(name) for name in form.names if form.names.count(name) > 1})
+    if repeated:
+        raise InvalidInput(f"`X` must have distinct column names; repeated: {', '.join(map(repr, repeated))}.")
+    return form
+
+
+def row_names(table: RawTable) -> "pd.Index[Any]":
+    """Give the index of a table; row numbers where it has none."""
+    return table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(len(table))
+
+
+def _is_other_frame(X: object) -> bool:
+    # Whoever holds a polars frame has imported polars; nothing is imported to find out.
+    return type(X).__module__.partition(".")[0] in ("polars", "pyarrow", "modin") and hasattr(X, "shape")
+
+
+def _narwhals() -> Any:
+    return require("narwhals.stable.v2", extra="polars", purpose="A table that is not of pandas")
+
+
+def _blank(column: "pd.Series[Any]") -> Any:
+    missing = column[column.isna()] if column.dtype == object else ()
+    return missing.iloc[0] if len(missing) else np.nan
+
+
+def _lookup(levels: Sequence[Any], dtype: Any) -> Any:
+    if isinstance(dtype, np.dtype):
+        values = np.empty(len(levels), dtype=dtype)
+        values[:] = list(levels)
+        return values
+    return pd.array(list(levels), dtype=dtype)
+
+
+def _codes_or_values(column: FloatArray | Coded) -> AnyArray:
+    return column.codes if isinstance(column, Coded) else column

@@ -1,0 +1,461 @@
+"""The columns of a table: encode, decode, project, measure.
+
+Outside, a point is a row of the user's own table. Inside, it is a row of plain floats: numbers in the *same* units (see
+`docs/decisions/points.md`), categories as codes, NaN where a value is missing. `FeatureSpace` is the only place that
+knows how to pass from one to the other.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
+from betarce.features.box import Box, Choices, decimals_of, is_choice, limits, nearest_choice, on_grid
+from betarce.features.columns import Column, group_column, infer_column, one_hot_codes
+from betarce.features.forms import ArrayForm, Coded, Form, RawTable, check_table, form_of
+from betarce.features.links import Links
+from betarce.features.rules import Rule, check_rule
+from betarce.readings import Reading
+
+Norm = Literal["l1", "l2"]
+Rules = Mapping[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """The columns of a table, and what may happen to them.
+
+    Made by `FeatureSpace.infer`.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        One for each column of a point.
+    rules : mapping of column name to Rule
+        What the user declared.
+    form : Form
+        What tables are outside.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [20, 60], "debt": [0.0, 4000.5], "housing": ["rent", "own"]})
+    >>> features = FeatureSpace.infer(table, rules={"age": Rule(down=0, up=0)})
+    >>> features.encode(table)
+    array([[2.0000e+01, 0.0000e+00, 1.0000e+00],
+           [6.0000e+01, 4.0005e+03, 0.0000e+00]])
+    >>> features.distance(features.encode(table[:1]), features.encode(table[1:]))
+    array([3.])
+    >>> features.describe()
+                    kind     range               rule
+    age          integer  20 to 60  immutable
+    debt      continuous  0 to 4000.5
+    housing  categorical  own, rent
+    """
+
+    columns: tuple[Column, ...]
+    rules: Mapping[Hashable, Rule]
+    form: Form
+
+    @classmethod
+    def infer(cls, X: object, rules: Rules | None = None) -> "FeatureSpace":
+        """Read the columns off a training table, as far as the rules are silent.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, d)
+        rules : mapping of column to rule, optional
+            A rule or a list of them for each column; a tuple of columns names a one-hot group.
+        """
+        table = check_table(X)
+        form = form_of(table)
+        declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
+        groups = {name: rule for name, rule in declared.items() if rule.group}
+        _check_names(declared, groups, form.names)
+        group_of = {member: name for name in groups for member in name}  # type: ignore[attr-defined]
+        columns: list[Column] = []
+        for j, name in enumerate(form.names):
+            if name not in group_of:
+                rule = declared.get(name, Rule())
+                guess = not isinstance(form, ArrayForm)
+                columns.append(infer_column(form.series(table, j), name, rule, guess_step=guess))
+            elif name == group_of[name][0]:
+                members = group_of[name]
+                series = [form.series(table, form.names.index(member)) for member in members]
+                columns.append(group_column(series, members, groups[members]))
+        space = cls(tuple(columns), declared, form)
+        space.links.check(space, space.encode(table))
+        return space
+
+    def with_rules(self, rules: Rules) -> "FeatureSpace":
+        """Give the same columns under further rules; what a column is must be said when it is inferred."""
+        declared = {name: check_rule(rule, name) for name, rule in rules.items()}
+        _check_names(declared, {}, self.names)
+        for name, rule in declared.items():
+            if rule.kind or rule.levels or rule.step or rule.group:
+                raise InvalidInput(
+                    f"What column {name!r} is must be declared before its values are read: "
+                    "FeatureSpace.infer(X, rules={...})."
+                )
+        joined = {name: self.rules.get(name, Rule()) & rule for name, rule in declared.items()}
+        return replace(self, rules={**self.rules, **joined})
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            _check_rule_fits(column, self.rules.get(column.name, Rule()))
+        _ = self.links
+
+    # What the columns are
+
+    @cached_property
+    def names(self) -> tuple[Hashable, ...]:
+        """What the columns of a point are called."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """The length of one unit of distance along each column."""
+        return np.array([column.scale for column in self.columns])
+
+    @cached_property
+    def unit(self) -> FloatArray:
+        """The smallest step that each column can take."""
+        return np.array([column.step or 0.0 for column in self.columns])
+
+    @cached_property
+    def is_nominal(self) -> BoolArray:
+        """Which columns hold names without an order."""
+        return np.array([column.is_nominal for column in self.columns])
+
+    @cached_property
+    def links(self) -> Links:
+        """Columns that depend on others."""
+        return Links.of(self.rules, self.names)
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether tables are DataFrames outside."""
+        return not isinstance(self.form, ArrayForm)
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """How each column of the table outside is read off a point."""
+        found: dict[Hashable, Reading] = {}
+        for source, column in enumerate(self.columns):
+            for raw in column.raw:
+                levels = column.levels
+                if len(column.raw) > 1:
+                    levels = tuple(int(level == raw) for level in column.levels or ())
+                found[raw] = Reading(raw, source, levels)
+        return tuple(found[name] for name in self.form.names)
+
+    @cached_property
+    def settings(self) -> tuple[IntArray, FloatArray]:
+        """Values worth trying outright, since no small step leads to them: columns and values, both (k,)."""
+        pairs = [(j, value) for j, column in enumerate(self.columns) for value in self._tries(column)]
+        return np.array([j for j, _ in pairs], dtype=np.intp), np.array([value for _, value in pairs], dtype=float)
+
+    def _tries(self, column: Column) -> Iterable[float]:
+        rule = self.rules.get(column.name, Rule())
+        if column.is_nominal:
+            yield from column.common
+        if rule.missing:
+            yield np.nan
+            if not column.is_nominal:
+                yield column.common[0]
+
+    def describe(self) -> pd.DataFrame:
+        """Show the columns as a table, to check what was inferred."""
+        return pd.DataFrame(
+            {
+                "kind": [column.kind for column in self.columns],
+                "range": [column.range_in_words(self.rules.get(column.name, Rule())) for column in self.columns],
+                "rule": [str(self.rules.get(column.name, "")) for column in self.columns],
+            },
+            index=pd.Index([column.title for column in self.columns]),
+        )
+
+    # Between the user's tables and points
+
+    def encode(self, X: object, *, what: str = "X") -> FloatArray:
+        """Check a table of the user's and turn it into points, shape (rows, features)."""
+        table = check_table(X, what=what)
+        if isinstance(table, np.ndarray) and self.is_frame:
+            self._check_width(table, what)
+            table = pd.DataFrame(table, columns=pd.Index(self.form.names))
+        form = form_of(table)
+        positions = self._positions(form, what)
+        points = np.empty((len(table), len(self)))
+        for k, column in enumerate(self.columns):
+            series = [form.series(table, positions[name]) for name in column.raw]
+            if len(column.raw) == 1:
+                points[:, k] = column.encode(series[0], what=what)
+            else:
+                assert column.levels is not None
+                points[:, k] = one_hot_codes(series, column.raw, what=what, allow_none=None in column.levels)
+        return points
+
+    def _positions(self, form: Form, what: str) -> dict[Hashable, int]:
+        """Find each column of the training table in another one: by name, or by place in an array."""
+        mine = self.form.names
+        if not self.is_frame and (isinstance(form, ArrayForm) or set(form.names) != set(mine)):
+            self._check_width(form.names, what)
+            return {name: j for j, name in enumerate(mine)}
+        missing = [name for name in mine if name not in form.names]
+        unknown = [name for name in form.names if name not in mine]
+        if missing or unknown:
+            parts = [f"lacks {_listing(missing)}"] * bool(missing)
+            parts += [f"has unknown {_listing(unknown)}"] * bool(unknown)
+            raise InvalidInput(
+                f"`{what}` must have the columns of the training table; it {' and '.join(parts)}. "
+                f"Expected: {_listing(mine)}."
+            )
+        return {name: j for j, name in enumerate(form.names)}
+
+    def _check_width(self, table: Any, what: str) -> None:
+        width = table.shape[1] if isinstance(table, np.ndarray) else len(table)
+        if width != len(self.form.names):
+            raise InvalidInput(
+                f"`{what}` must have the {len(self.form.names)} columns of the training table "
+                f"({_listing(self.form.names)}); got {width}."
+            )
+
+    def decode(self, points: FloatArray, index: "pd.Index[Any] | None" = None) -> RawTable:
+        """Turn points into a table of the user's own kind; exact for projected points."""
+        if self._is_plain_frame:
+            return pd.DataFrame(points, columns=pd.Index(self.form.names), index=index)
+        columns: list[FloatArray | Coded] = []
+        for reading in self.readings:
+            values = points[:, reading.source]
+            if reading.levels is None:
+                columns.append(values)
+            else:
+                codes = np.nan_to_num(values, nan=-1).astype(np.intp)
+                columns.append(Coded(codes, reading.levels))
+        return self.form.build(columns, index)
+
+    def row(self, point: FloatArray, name: Hashable = None) -> Any:
+        """Turn one point into a row of the user's own kind: a Series, a dict, or a flat array."""
+        return self.form.row(self.decode(point[None]), 0, name)
+
+    @cached_property
+    def _is_plain_frame(self) -> bool:
+        dtypes = getattr(self.form, "dtypes", ())
+        plain = all(isinstance(dtype, np.dtype) and dtype == np.float64 for dtype in dtypes)
+        return self.is_frame and bool(dtypes) and plain and all(column.levels is None for column in self.columns)
+
+    # What points may be
+
+    def box(self, originals: FloatArray, overrides: Sequence[Rules | None] | None = None) -> Box:
+        """Say where counterfactuals of each original may lie.
+
+        Parameters
+        ----------
+        originals : array of shape (n, d)
+        overrides : sequence of mapping or None, optional
+            For each row, rules that take the place of the general ones.
+        """
+        own = self._by_row(overrides, len(originals))
+        lower, upper = np.empty(originals.shape), np.empty(originals.shape)
+        may_miss = np.zeros(originals.shape, dtype=bool)
+        choices: dict[int, Choices] = {}
+        conflicts: list[list[str]] = [[] for _ in originals]
+        for j, column in enumerate(self.columns):
+            everyone = np.arange(len(originals))
+            for rule, rows in [(self.rules.get(column.name, Rule()), everyone), *own.get(column.name, [])]:
+                part = limits(column, rule, originals[rows, j])
+                lower[rows, j], upper[rows, j], may_miss[rows, j] = part.lower, part.upper, part.may_miss
+                if part.choices is not None or j in choices:
+                    choices[j] = _merged(choices.get(j), part.choices, rows, len(originals), column)
+                for i, row in enumerate(rows):
+                    conflicts[row] = [text for text in conflicts[row] if not text.startswith(f"{column.title}:")]
+                    if part.conflict[i]:
+                        conflicts[row].append(f"{column.title}: {column.show(originals[row, j])} now, but {rule}")
+        free = (lower < upper) | (may_miss & ~(lower == upper) & ~np.isnan(lower))
+        free[:, self.links.derived_columns] = False
+        box = Box(originals, lower, upper, free, may_miss, choices)
+        for row, text in self.links.conflicts(box, self):
+            conflicts[row].append(text)
+        return replace(box, conflicts=tuple("; ".join(texts) for texts in conflicts))
+
+    def _by_row(
+        self, overrides: Sequence[Rules | None] | None, n: int
+    ) -> dict[Hashable, list[tuple[Rule, IntArray]]]:
+        own: dict[Hashable, list[tuple[Rule, IntArray]]] = {}
+        for row, rules in enumerate(overrides or ()):
+            declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
+            _check_names(declared, {}, self.names, what="overrides")
+            for name, rule in declared.items():
+                if rule.kind or rule.levels or rule.step or rule.group or rule.ceilings or rule.derived:
+                    raise InvalidInput(f"`overrides` may say how {name!r} moves in one row, not what it is; got {rule}.")
+                _check_rule_fits(self.columns[self.names.index(name)], rule)
+                own.setdefault(name, []).append((rule, np.array([row])))
+        return own
+
+    def unbounded(self, originals: FloatArray) -> Box:
+        """Give boxes without any wall, as the paper searches."""
+        wall = np.full(originals.shape, np.inf)
+        nowhere = np.zeros(originals.shape, dtype=bool)
+        return Box(originals, -wall, wall, ~nowhere, nowhere, {})
+
+    def project(self, points: FloatArray, box: Box) -> FloatArray:
+        """Move points to the nearest values that can be handed out: inside the box, on the grid, obeying every rule."""
+        inside = np.clip(points, box.lower, box.upper)
+        for columns, steps, decimals in self._grids:
+            part, origin = inside[:, columns], box.origin[:, columns]
+            snapped = np.clip(self._snapped(part, columns, steps, decimals), box.lower[:, columns], box.upper[:, columns])
+            inside[:, columns] = np.where(part == origin, part, snapped)
+        if self._singles.size:
+            inside[:, self._singles] = inside[:, self._singles].astype(np.float32)
+        for j, choice in box.choices.items():
+            inside[:, j] = nearest_choice(self.columns[j], inside[:, j], box.origin[:, j], choice)
+        if self._may_miss:
+            lost = np.isnan(inside) & ~box.may_miss
+            inside[lost] = box.origin[lost]
+        return self.links.apply(inside, box, self) if self.links else inside
+
+    def violations(self, points: FloatArray, box: Box) -> BoolArray:
+        """Say which columns of which points break a rule, shape (rows, features)."""
+        missing = np.isnan(points)
+        outside = (points < box.lower) | (points > box.upper) | (missing & ~box.may_miss)
+        # A missing value that must stay so has no bounds to compare with.
+        outside |= ~missing & np.isnan(box.lower)
+        stays = points == box.origin
+        for columns, steps, decimals in self._grids:
+            off = self._snapped(points[:, columns], columns, steps, decimals) != points[:, columns]
+            outside[:, columns] |= off & ~stays[:, columns] & ~missing[:, columns]
+        for j, choice in box.choices.items():
+            outside[:, j] |= ~is_choice(points[:, j], choice)
+        return outside | self.links.violations(points, box, self) if self.links else outside
+
+    @cached_property
+    def _grids(self) -> list[tuple[IntArray, FloatArray, int]]:
+        """Columns with a step, by the decimals of its multiples."""
+        steps = {j: column.step for j, column in enumerate(self.columns) if column.step is not None}
+        groups: dict[int, list[int]] = {}
+        for j, step in steps.items():
+            groups.setdefault(decimals_of(step), []).append(j)
+        return [
+            (np.array(columns), np.array([steps[j] for j in columns]), decimals) for decimals, columns in groups.items()
+        ]
+
+    def _snapped(self, part: FloatArray, columns: IntArray, steps: FloatArray, decimals: int) -> FloatArray:
+        snapped = on_grid(part, steps, decimals)
+        single = np.isin(columns, self._singles)
+        return np.where(single, snapped.astype(np.float32), snapped) if single.any() else snapped
+
+    @cached_property
+    def _singles(self) -> IntArray:
+        return np.array([j for j, column in enumerate(self.columns) if column.single], dtype=np.intp)
+
+    @cached_property
+    def _may_miss(self) -> bool:
+        return any(column.missing for column in self.columns)
+
+    def snap(self, values: FloatArray, j: int) -> FloatArray:
+        """Round values to the grid of one column."""
+        step = self.columns[j].step
+        return values if step is None else on_grid(values, step, decimals_of(step))
+
+    # How points compare
+
+    def distance(self, a: FloatArray, b: FloatArray, *, norm: Norm = "l1") -> FloatArray:
+        """Give the distance of each row of `a` to the same row of `b`.
+
+        Numbers count in units of their range, names 0 or 1, and so does a value that is missing on one side only.
+        """
+        gap = np.abs(a - b) / self.scale
+        if self._may_miss:
+            gap = np.where(np.isnan(gap), np.isnan(a) != np.isnan(b), gap)
+        if self._any_nominal:
+            gap[..., self.is_nominal] = gap[..., self.is_nominal] > 0
+        if norm == "l1":
+            return np.asarray(gap.sum(axis=-1))
+        return np.asarray(np.sqrt(np.square(gap).sum(axis=-1)))
+
+    @cached_property
+    def _any_nominal(self) -> bool:
+        return bool(self.is_nominal.any())
+
+    def blend(self, a: FloatArray, b: FloatArray, share: FloatArray | float) -> FloatArray:
+        """Go a share of the way from `a` to `b`; names go all the way or not at all."""
+        way = a + share * (b - a)
+        if not (self._any_nominal or self._may_miss):
+            return np.asarray(way)
+        whole = np.where(np.broadcast_to(share, way.shape) >= 1, b, a)
+        return np.where(self.is_nominal | np.isnan(way), whole, way)
+
+    def differs(self, a: FloatArray, b: FloatArray) -> BoolArray:
+        """Say which values differ; two missing ones do not."""
+        return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
+
+
+def _merged(old: Choices | None, new: Choices | None, rows: IntArray, n: int, column: Column) -> Choices:
+    """Bring the choices of some rows together with those of the others."""
+    parts = [choice for choice in (old, new) if choice is not None]
+    values = np.unique(np.concatenate([choice.values for choice in parts]))
+    allowed = np.zeros((n, len(values)), dtype=bool)
+    if old is not None:
+        allowed[:, np.searchsorted(values, old.values)] = old.allowed
+    if new is None and column.levels is not None:
+        new = Choices(values, np.ones((len(rows), len(values)), dtype=bool))
+    if new is None:
+        raise InvalidInput(
+            f"`overrides` cannot free column {column.name!r} in one row, since in others it may take some values only. "
+            "List the values of this row with betarce.one_of."
+        )
+    allowed[rows] = False
+    allowed[np.ix_(rows, np.searchsorted(values, new.values))] = new.allowed
+    return Choices(values, allowed)
+
+
+def _check_names(
+    rules: Mapping[Hashable, Rule],
+    groups: Mapping[Hashable, Rule],
+    names: Sequence[Hashable],
+    what: str = "features",
+) -> None:
+    for name in rules:
+        members = name if name in groups and isinstance(name, tuple) else (name,)
+        if name in groups and (not isinstance(name, tuple) or len(name) < 2):
+            raise InvalidInput(f"`{what}` must name two or more columns of a one-hot group, in a tuple; got {name!r}.")
+        for member in members:
+            if member not in names:
+                raise InvalidInput(
+                    f"`{what}` names the column {member!r}, which the table lacks. Its columns are: {_listing(names)}."
+                )
+            if name in groups and member in rules:
+                raise InvalidInput(f"`{what}` names {member!r} twice: alone, and in the one-hot group {name!r}.")
+
+
+def _check_rule_fits(column: Column, rule: Rule) -> None:
+    """Refuse rules that make no sense for a column of this kind."""
+    where = f"`features[{column.name!r}]`"
+    if column.is_nominal and (rule.down, rule.up) not in ((None, None), (0, 0)):
+        raise InvalidInput(
+            f"{where} says {rule}, but its values have no order. Declare one: betarce.ordinal([lowest, ..., highest])."
+        )
+    if column.levels is not None and (rule.low is not None or rule.high is not None or rule.ceilings):
+        raise InvalidInput(f"{where} says {rule}, which is for numbers; use betarce.one_of([...]) for categories.")
+    if column.levels is None and rule.moves is not None:
+        raise InvalidInput(f"{where} says which category may become which, but it holds numbers.")
+    named = [*(rule.values or ()), *(level for start, ends in rule.moves or () for level in (start, *ends))]
+    if column.levels is None:
+        wrong = [value for value in named if isinstance(value, (str, bool)) or not np.isfinite(value)]
+    else:
+        wrong = [value for value in named if value not in column.levels]
+    if wrong:
+        known = "numbers" if column.levels is None else _listing(column.levels)
+        raise InvalidInput(f"{where} names {wrong[0]!r}, which the column cannot hold; it holds {known}.")
+
+
+def _listing(names: Sequence[object], most: int = 12) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

@@ -1,0 +1,73 @@
+"""Base counterfactuals, from wherever they come: moved to what is allowed, and scored by the model itself."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.explainers import Explained, Explainer, Problem
+from betarce.features import Box
+from betarce.targets import named
+
+
+def as_they_are(points: FloatArray) -> Explained:
+    """Take points as bases without asking any method."""
+    n = len(points)
+    return Explained(points, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
+
+
+def find_bases(
+    explainer: Explainer,
+    problem: Problem,
+    originals: FloatArray,
+    targets: BoolArray,
+    box: Box,
+    seeds: Sequence[int],
+    rows: IntArray,
+) -> Explained:
+    """Let a method find the bases of some rows; the others have none."""
+    n = len(originals)
+    whole = Explained(originals.copy(), np.zeros(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
+    if rows.size:
+        found = explainer.explain(originals[rows], targets[rows], problem, box.take(rows), [seeds[i] for i in rows])
+        whole.points[rows], whole.found[rows], whole.n_evaluations[rows] = found.points, found.found, found.n_evaluations
+        for row, reason in zip(rows, found.reasons, strict=True):
+            whole.reasons[row] = reason
+    return whole
+
+
+def settle(based: Explained, targets: BoolArray, problem: Problem, box: Box) -> tuple[Explained, list[str]]:
+    """Believe no base method: move its points to what is allowed, and ask the model about them.
+
+    Returns
+    -------
+    Explained
+        A point that kept the rules but missed its class counts as not found. One that broke a rule is moved, and the
+        search goes on from there whatever its class.
+    list of str
+        For each row, which rules its base broke; "" if none.
+    """
+    features = problem.features
+    points = np.where(based.found[:, None], based.points, box.origin)
+    broken = features.violations(points, box) & based.found[:, None]
+    moved = broken.any(axis=1)
+    points[moved] = features.project(points[moved], box.take(np.flatnonzero(moved)))
+    valid = problem.is_target(points, targets)
+    notes = [
+        _note([column.title for column, bad in zip(features.columns, row, strict=True) if bad], bool(good))
+        for row, good in zip(broken, valid, strict=True)
+    ]
+    reasons = [
+        reason or ("" if good or note else f"The base method's point is not in class {named(target, problem.model.classes)!r}.")
+        for reason, good, note, target in zip(based.reasons, valid, notes, targets, strict=True)
+    ]
+    found = based.found & np.array([not reason for reason in reasons], dtype=bool)
+    return Explained(points, found, reasons, based.n_evaluations), notes
+
+
+def _note(broken: list[str], valid: bool) -> str:
+    if not broken:
+        return ""
+    shown = ", ".join(broken[:5]) + ", ..." * (len(broken) > 5)
+    lost = "" if valid else ", where the model no longer gives the target class; the search went on from there"
+    return f"The base method's point was not allowed ({shown}) and was moved to the nearest allowed one{lost}."

@@ -1,0 +1,73 @@
+"""What each row wants: one class, or any of several.
+
+Inside, targets are a table of bools, shape (rows, classes), that says which classes each row accepts.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from betarce.arrays import AnyArray, BoolArray
+from betarce.errors import InvalidInput
+
+
+def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
+    """Turn what the user asked for into a table of accepted classes.
+
+    Parameters
+    ----------
+    target : label, set of labels, or one of either a row
+    classes : array
+        All labels, sorted.
+    n_rows : int
+
+    Examples
+    --------
+    >>> accepted({"good", "fair"}, np.array(["bad", "fair", "good"]), 2)
+    array([[False,  True,  True],
+           [False,  True,  True]])
+    """
+    if isinstance(target, (set, frozenset)):
+        return np.tile(_row(target, classes), (n_rows, 1))
+    if isinstance(target, Sequence) and not isinstance(target, str) and any(isinstance(t, (set, frozenset)) for t in target):
+        wanted: Sequence[Any] = target
+        if len(wanted) != n_rows:
+            raise InvalidInput(f"`target` must be one class or set of classes, or one a row ({n_rows}); got {len(wanted)}.")
+        return np.stack([_row(each if isinstance(each, (set, frozenset)) else {each}, classes) for each in wanted])
+    labels = np.asarray(target)
+    if labels.shape not in ((), (n_rows,)):
+        raise InvalidInput(f"`target` must be one class, or one a row ({n_rows}); got shape {labels.shape}.")
+    mask = np.broadcast_to(labels, (n_rows,))[:, None] == classes
+    unknown = ~mask.any(axis=1)
+    if unknown.any():
+        wrong = np.broadcast_to(labels, (n_rows,))[unknown][0]
+        raise InvalidInput(f"`target` must be one of the classes {classes.tolist()}; got {plain(wrong)!r}.")
+    return np.asarray(mask)
+
+
+def named(mask: BoolArray, classes: AnyArray) -> Any:
+    """Give the label that a row wants; a list of them where it accepts several.
+
+    Examples
+    --------
+    >>> named(np.array([False, True]), np.array(["no", "yes"]))
+    'yes'
+    """
+    labels = classes[mask].tolist()
+    return labels[0] if len(labels) == 1 else labels
+
+
+def plain(label: Any) -> Any:
+    """Turn a numpy scalar into the Python value that JSON knows."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _row(labels: "set[Any] | frozenset[Any]", classes: AnyArray) -> BoolArray:
+    known = set(classes.tolist())
+    unknown = [label for label in labels if label not in known]
+    if unknown or not labels:
+        raise InvalidInput(f"`target` must name some of the classes {classes.tolist()}; got {sorted(map(repr, labels))}.")
+    if len(labels) == len(known):
+        raise InvalidInput(f"`target` must leave some class out; {sorted(known)!r} are all there are.")
+    return np.isin(classes, list(labels))
