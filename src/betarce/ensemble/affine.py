@@ -1,11 +1,12 @@
 """Scalers in front of a model, read as one multiplication and one addition a feature."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from betarce.arrays import FloatArray
+from betarce.ensemble.thresholds import Threshold, read_threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,11 +19,19 @@ class Peeled:
         The estimator that decides.
     scale, shift : array of float, shape (features,), or None
         Its input is `x * scale + shift`; None where it sees the point as it is.
+    threshold : Threshold or None
+        Where its label turns, if not at even odds.
     """
 
     core: Any
     scale: FloatArray | None = None
     shift: FloatArray | None = None
+    threshold: Threshold | None = None
+
+    @property
+    def turn(self) -> float | None:
+        """The score at which the label turns; None if a kernel cannot say."""
+        return 0.0 if self.threshold is None else self.threshold.offset(self.core)
 
 
 def peel(model: object) -> Peeled:
@@ -37,7 +46,7 @@ def peel(model: object) -> Peeled:
     >>> from sklearn.preprocessing import MinMaxScaler
     >>> model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [4.0]], [0, 1])
     >>> peel(model)
-    Peeled(core=LogisticRegression(), scale=array([0.25]), shift=array([0.]))
+    Peeled(core=LogisticRegression(), scale=array([0.25]), shift=array([0.]), threshold=None)
     """
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import Pipeline
@@ -48,6 +57,9 @@ def peel(model: object) -> Peeled:
         return peel(model.estimator)
     if isinstance(model, ValidationSplit):
         return peel(model.estimator_)
+    if (turned := read_threshold(model)) is not None:
+        # An inner threshold does not count: the outer one is set on the response, not on the label.
+        return replace(peel(turned[0]), threshold=turned[1])
     if not isinstance(model, Pipeline):
         return Peeled(model)
     scale: FloatArray | None = None
@@ -57,12 +69,12 @@ def peel(model: object) -> Peeled:
             continue
         affine = _affine(step)
         if affine is None:
-            return Peeled(model)
+            return Peeled(model, threshold=peel(model.steps[-1][1]).threshold)
         scale, shift = affine if scale is None or shift is None else (scale * affine[0], shift * affine[0] + affine[1])
     inner = peel(model.steps[-1][1])
     if inner.scale is not None:
-        return Peeled(model)
-    return Peeled(inner.core, scale, shift)
+        return Peeled(model, threshold=inner.threshold)
+    return Peeled(inner.core, scale, shift, inner.threshold)
 
 
 def _affine(step: Any) -> tuple[FloatArray, FloatArray] | None:

@@ -12,7 +12,7 @@ from betarce.ensemble import linear, networks, trees
 from betarce.ensemble.affine import Peeled, peel
 from betarce.ensemble.generic import GenericPart, label_codes
 from betarce.ensemble.kernel import Kernel
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.stacked import StackedPart, turning_points
 from betarce.errors import InvalidInput
 
 _KERNELS: tuple[Callable[[Sequence[Peeled]], Kernel | None], ...] = (linear.stack, networks.stack, trees.stack)
@@ -36,10 +36,10 @@ class Part(Protocol):
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""
 
-    def margins(self, X: FloatArray, target: IntArray, members: slice) -> FloatArray:
-        """Give the margins for the target class, shape (n, m)."""
+    def margins(self, X: FloatArray, wanted: BoolArray, members: slice) -> FloatArray:
+        """Give the margins for the wanted classes, shape (n, m)."""
 
-    def slopes(self, X: FloatArray, target: IntArray, weights: FloatArray) -> FloatArray:
+    def slopes(self, X: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of the margins, shape (n, d)."""
 
 
@@ -84,13 +84,15 @@ class Ensemble:
         self.models = list(models)
         self.classes = np.asarray(classes)
         self._parts: list[tuple[IntArray, Part]] = []
-        for indices, kernel in _families(self.models, self.classes):
+        for indices, peeled, kernel in _families(self.models, self.classes):
             members = [self.models[i] for i in indices]
+            thresholds = [each.threshold for each in peeled]
             part: Part | None = None
             if kernel is not None:
-                part = StackedPart(members, self.classes, decode, kernel)
+                turns = turning_points(thresholds, [each.turn or 0.0 for each in peeled])
+                part = StackedPart(members, self.classes, decode, kernel, **turns)
                 part = part if _is_faithful(part, probe, self.classes, decode) else None
-            self._parts.append((indices, part or GenericPart(members, self.classes, decode)))
+            self._parts.append((indices, part or GenericPart(members, self.classes, decode, thresholds)))
 
     def __len__(self) -> int:
         return len(self.models)
@@ -101,36 +103,33 @@ class Ensemble:
 
     def labels(self, X: FloatArray) -> AnyArray:
         """Give each member's label at each point, shape (n, members)."""
-        codes = np.empty((len(X), len(self)), dtype=np.intp)
-        for indices, part in self._parts:
-            for rows in _chunks(len(X), len(indices), part.width):
-                codes[rows, indices] = part.labels(X[rows.ravel()], slice(None))
-        return np.asarray(self.classes[codes])
+        return np.asarray(self.classes[self._all_codes(X)])
 
     def margins(self, X: FloatArray, target: object) -> FloatArray:
-        """Give each member's signed log-odds for the target class, shape (n, members).
+        """Give each member's signed log-odds for the target, shape (n, members).
 
-        Positive exactly where the member's label is the target; +1 or -1 for members that give labels only.
+        Positive exactly where the target accepts the member's label; +1 or -1 for members that give labels only. Of
+        several classes that a target accepts, or does not, the one with the best score counts.
         """
-        codes = self._codes(target, len(X))
+        wanted = self._wanted(target, len(X))
         margins = np.empty((len(X), len(self)))
         for indices, part in self._parts:
             for rows in _chunks(len(X), len(indices), part.width):
                 flat = rows.ravel()
-                margins[rows, indices] = part.margins(X[flat], codes[flat], slice(None))
+                margins[rows, indices] = part.margins(X[flat], wanted[flat], slice(None))
         return margins
 
     def votes(self, X: FloatArray, target: object) -> IntArray:
-        """Count the members that give each point the target class, shape (n,)."""
-        agree = self.labels(X) == self.classes[self._codes(target, len(X))][:, None]
-        return np.asarray(agree.sum(axis=1))
+        """Count the members that give each point a label which the target accepts, shape (n,)."""
+        wanted = self._wanted(target, len(X))
+        return np.asarray(_accepted(wanted, np.arange(len(X)), self._all_codes(X)).sum(axis=1))
 
     def reaches(self, X: FloatArray, target: object, quorum: int) -> BoolArray:
-        """Say at which points at least `quorum` members give the target class, shape (n,).
+        """Say at which points at least `quorum` members give a label which the target accepts, shape (n,).
 
         Members are asked in blocks, and a point is dropped as soon as its quorum is out of reach.
         """
-        codes = self._codes(target, len(X))
+        wanted = self._wanted(target, len(X))
         spare = np.full(len(X), len(self) - quorum)
         alive = np.flatnonzero(spare >= 0)
         for _, part in self._parts:
@@ -138,8 +137,8 @@ class Ensemble:
                 block = slice(start, start + _BLOCK)
                 for rows in _chunks(len(alive), _BLOCK, part.width):
                     points = alive[rows.ravel()]
-                    dissent = part.labels(X[points], block) != codes[points][:, None]
-                    spare[points] -= dissent.sum(axis=1)
+                    agree = _accepted(wanted, points, part.labels(X[points], block))
+                    spare[points] -= agree.shape[1] - agree.sum(axis=1)
                 alive = alive[spare[alive] >= 0]
         reached = np.zeros(len(X), dtype=bool)
         reached[alive] = True
@@ -156,39 +155,64 @@ class Ensemble:
         Parameters
         ----------
         X : array of shape (n, d)
-        target : label or array of labels
+        target : label, array of labels, or mask of classes
         weights : array of shape (n, members)
         """
-        codes = self._codes(target, len(X))
+        wanted = self._wanted(target, len(X))
         slopes = np.zeros(X.shape)
         for indices, part in self._parts:
             for rows in _chunks(len(X), len(indices), part.width):
                 flat = rows.ravel()
-                slopes[flat] += part.slopes(X[flat], codes[flat], weights[rows, indices])
+                slopes[flat] += part.slopes(X[flat], wanted[flat], weights[rows, indices])
         return slopes
 
-    def _codes(self, target: object, n: int) -> IntArray:
-        labels = np.broadcast_to(np.asarray(target), (n,))
+    def _all_codes(self, X: FloatArray) -> IntArray:
+        codes = np.empty((len(X), len(self)), dtype=np.intp)
+        for indices, part in self._parts:
+            for rows in _chunks(len(X), len(indices), part.width):
+                codes[rows, indices] = part.labels(X[rows.ravel()], slice(None))
+        return codes
+
+    def _wanted(self, target: object, n: int) -> BoolArray:
+        """Say which classes each of n rows accepts, shape (n, classes)."""
+        asked = np.asarray(target)
+        if asked.ndim == 2 and asked.dtype == bool:
+            if asked.shape != (n, len(self.classes)):
+                raise InvalidInput(
+                    f"`target` must be a label, one label a row, or a mask of shape ({n}, {len(self.classes)}); "
+                    f"got a mask of shape {asked.shape}."
+                )
+            return asked
+        labels = np.broadcast_to(asked, (n,))
         codes = np.searchsorted(self.classes, labels).clip(max=len(self.classes) - 1)
         unknown = self.classes[codes] != labels
         if unknown.any():
             raise InvalidInput(
                 f"`target` must be one of the classes {self.classes.tolist()}; got {labels[unknown][0]!r}."
             )
-        return np.asarray(codes)
+        return np.asarray(codes[:, None] == np.arange(len(self.classes)))
 
 
-def _families(models: Sequence[object], classes: AnyArray) -> Iterator[tuple[IntArray, Kernel | None]]:
+def _accepted(wanted: BoolArray, rows: IntArray, codes: IntArray) -> BoolArray:
+    """Look codes of shape (rows, members) up in the masks of these rows."""
+    # One flat look-up: pairs of indices take three times as long.
+    return np.asarray(wanted.ravel().take(rows[:, None] * wanted.shape[1] + codes))
+
+
+def _families(models: Sequence[object], classes: AnyArray) -> Iterator[tuple[IntArray, list[Peeled], Kernel | None]]:
     """Group members by family, each with its kernel or None."""
     peeled = [peel(model) for model in models]
-    stackable = [np.array_equal(getattr(model, "classes_", []), classes) for model in models]
-    kinds = [type(p.core).__qualname__ if ok else "" for p, ok in zip(peeled, stackable, strict=True)]
+    stackable = [
+        np.array_equal(getattr(model, "classes_", []), classes) and each.turn is not None
+        for model, each in zip(models, peeled, strict=True)
+    ]
+    kinds = [type(each.core).__qualname__ if ok else "" for each, ok in zip(peeled, stackable, strict=True)]
     order = sorted(range(len(models)), key=lambda i: (kinds[i], i))
     for kind, group in groupby(order, key=lambda i: kinds[i]):
         indices = np.array(list(group))
         members = [peeled[i] for i in indices]
         kernels = (stack(members) for stack in _KERNELS) if kind else iter(())
-        yield indices, next((kernel for kernel in kernels if kernel is not None), None)
+        yield indices, members, next((kernel for kernel in kernels if kernel is not None), None)
 
 
 def _is_faithful(

@@ -6,23 +6,34 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from betarce.ensemble.generic import label_codes
+from betarce.ensemble.generic import label_codes, margins_from_scores
 from betarce.ensemble.kernel import Kernel, SlopedKernel
+from betarce.ensemble.thresholds import Threshold
 
 
 class StackedPart:
     """Some members of an ensemble, evaluated by a kernel.
 
-    The parameters are those of `GenericPart`, and the kernel of the same members.
+    The parameters are those of `GenericPart`, and the kernel of the same members, with the score at which each
+    member's label turns and the doubt about it.
     """
 
     def __init__(
-        self, models: Sequence[object], classes: AnyArray, decode: Callable[[FloatArray], Any], kernel: Kernel
+        self,
+        models: Sequence[object],
+        classes: AnyArray,
+        decode: Callable[[FloatArray], Any],
+        kernel: Kernel,
+        *,
+        turns: FloatArray | None = None,
+        blurs: FloatArray | None = None,
     ) -> None:
         self.models = list(models)
         self._classes = classes
         self._decode = decode
         self._kernel = kernel
+        self._turns = turns
+        self._blurs = blurs
 
     @property
     def width(self) -> int:
@@ -34,22 +45,23 @@ class StackedPart:
         """Whether the kernel has gradients."""
         return hasattr(self._kernel, "slopes")
 
-    def slopes(self, X: FloatArray, target: IntArray, weights: FloatArray) -> FloatArray:
+    def slopes(self, X: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of the margins, shape (n, d)."""
         assert isinstance(self._kernel, SlopedKernel)
         if len(self._classes) == 2:
-            return self._kernel.slopes(X, np.where(target == 1, 1.0, -1.0)[:, None, None] * weights[..., None])
+            sign = wanted[:, 1].astype(float) - wanted[:, 0]
+            return self._kernel.slopes(X, sign[:, None, None] * weights[..., None])
         scores = self._kernel.scores(X, slice(None))
-        rows = np.arange(len(X))
-        scores[rows, :, target] = -np.inf
         upstream = np.zeros_like(scores)
-        np.put_along_axis(upstream, scores.argmax(axis=2)[..., None], -weights[..., None], axis=2)
-        upstream[rows, :, target] = weights
+        for side, allowed in ((weights, wanted), (-weights, ~wanted)):
+            best = np.where(allowed[:, None], scores, -np.inf).argmax(axis=2)[..., None]
+            np.put_along_axis(upstream, best, side[..., None], axis=2)
+        upstream[wanted.all(axis=1) | ~wanted.any(axis=1)] = 0  # an infinite margin does not move
         return self._kernel.slopes(X, upstream)
 
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""
-        scores = self._kernel.scores(X, members)
+        scores = self._scores(X, members)
         if scores.ndim == 2:
             labels = (scores > 0).astype(np.intp)
             gap = np.abs(scores)
@@ -59,20 +71,23 @@ class StackedPart:
             gap = best[..., -1] - best[..., -2]
         return self._settle(X, labels, gap, members, outputs=scores.ndim - 1)
 
-    def margins(self, X: FloatArray, target: IntArray, members: slice) -> FloatArray:
-        """Give the margins for the target class, shape (n, m): positive exactly where the label is the target."""
-        scores = self._kernel.scores(X, members)
-        if scores.ndim == 2:
-            margins = np.where(target[:, None] == 1, scores, -scores)
+    def margins(self, X: FloatArray, wanted: BoolArray, members: slice) -> FloatArray:
+        """Give the margins for the wanted classes, shape (n, m): positive exactly where the label is wanted."""
+        scores = self._scores(X, members)
+        if scores.ndim == 3:
+            margins = margins_from_scores(scores, wanted[:, None])
+        elif (wanted[:, 0] != wanted[:, 1]).all():
+            margins = np.where(wanted[:, 1:], scores, -scores)
         else:
-            rows = np.arange(len(X))
-            wanted = scores[rows, :, target]
-            scores[rows, :, target] = -np.inf
-            margins = wanted - scores.max(axis=2)
-        agrees = self._settle(X, margins > 0, np.abs(margins), members, outputs=scores.ndim - 1, target=target)
+            margins = margins_from_scores(np.stack([np.zeros_like(scores), scores], axis=2), wanted[:, None])
+        agrees = self._settle(X, margins > 0, np.abs(margins), members, outputs=scores.ndim - 1, wanted=wanted)
         least = np.finfo(margins.dtype).tiny
-        wrong = agrees != (margins > 0)
+        wrong = (agrees != (margins > 0)) | np.isnan(margins)
         return np.where(wrong, np.where(agrees, least, -least), margins)
+
+    def _scores(self, X: FloatArray, members: slice) -> FloatArray:
+        scores = self._kernel.scores(X, members)
+        return scores if self._turns is None else scores - self._turns[members]
 
     def _settle(
         self,
@@ -82,20 +97,32 @@ class StackedPart:
         members: slice,
         *,
         outputs: int,
-        target: IntArray | None = None,
+        wanted: BoolArray | None = None,
     ) -> AnyArray:
         """Ask the members themselves wherever rounding could have changed the answer.
 
-        `answers` are labels, or, with a target, whether they equal it; `gap` says by how much they were reached.
+        `answers` are labels, or, with wanted classes, whether they are among them; `gap` says by how much they were
+        reached.
         """
         doubtful = self._doubtful(X, gap, members, outputs)
         for j in np.flatnonzero(doubtful.any(axis=0)):
             rows = np.flatnonzero(doubtful[:, j])
             codes = label_codes(self.models[members][j], self._decode(X[rows]), self._classes)
-            answers[rows, j] = codes if target is None else codes == target[rows]
+            answers[rows, j] = codes if wanted is None else wanted[rows, codes]
         return answers
 
     def _doubtful(self, X: FloatArray, gap: FloatArray, members: slice, outputs: int) -> BoolArray:
-        doubt = self._kernel.doubt(X, members)
         # Two scores are compared where there are many classes: both may be off.
-        return np.asarray(gap <= doubt * outputs)
+        doubt = self._kernel.doubt(X, members) * outputs
+        if self._blurs is not None:
+            doubt = doubt + self._blurs[members]
+        # Not `gap <= doubt`: what a kernel cannot answer is NaN, and the member must.
+        return np.asarray(~(gap > doubt))
+
+
+def turning_points(thresholds: Sequence[Threshold | None], offsets: Sequence[float]) -> dict[str, FloatArray]:
+    """Give `turns` and `blurs` of a part; nothing where all members decide at even odds."""
+    if all(threshold is None for threshold in thresholds):
+        return {}
+    blurs = [0.0 if threshold is None else threshold.blur for threshold in thresholds]
+    return {"turns": np.array(offsets), "blurs": np.array(blurs)}
