@@ -46,15 +46,17 @@ def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
     return np.asarray(mask)
 
 
-def named(mask: BoolArray, classes: AnyArray) -> Any:
-    """Give the label that a row wants; a list of them where it accepts several.
+def named(target: Any, classes: AnyArray) -> Any:
+    """Give the label that a row wants, from its row of the table; a list of labels where it accepts several.
 
     Examples
     --------
     >>> named(np.array([False, True]), np.array(["no", "yes"]))
     'yes'
     """
-    labels = classes[mask].tolist()
+    if np.ndim(target) == 0:
+        return plain(target)  # a label already
+    labels = classes[target].tolist()
     return labels[0] if len(labels) == 1 else labels
 
 

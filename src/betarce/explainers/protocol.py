@@ -9,6 +9,7 @@ import numpy as np
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.features import Box, FeatureSpace
+from betarce.targets import named
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +76,8 @@ class FromCallable:
     Parameters
     ----------
     function : callable
-        Gets one row in the user's own form (a Series for pandas, a dict for polars, else a flat array), the model and the target
-        class; returns the counterfactual in the same form.
+        Gets one row in the user's own form (a Series for pandas, a dict for polars, else a flat array), the model and
+        the target class (a list where several are accepted); returns the counterfactual in the same form.
     """
 
     function: Callable[[Any, Any, Any], Any]
@@ -88,8 +89,9 @@ class FromCallable:
         points = originals.copy()
         reasons = []
         for i, target in enumerate(targets):
+            label = named(target, problem.model.classes)
             try:
-                answer = self.function(problem.features.row(originals[i]), problem.model.models[0], target)
+                answer = self.function(problem.features.row(originals[i]), problem.model.models[0], label)
                 points[i] = problem.features.encode(answer, what="the base method's point")[0]
                 reasons.append("")
             except Exception as error:  # noqa: BLE001 - foreign code may fail in any way; the row says how
