@@ -15,6 +15,7 @@ X, Y = make_classification(
     n_samples=200, n_features=4, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=0
 )
 RNG = np.random.default_rng(0)
+WANTED = np.array([False, True])
 
 
 def bootstrapped(make, y, n=8):
@@ -83,7 +84,7 @@ def test_anchors_are_deep_near_and_allowed():
     anchors = Anchors(problem, members)
     points = X[:5]
     box = problem.features.box(points)
-    nearest = anchors.nearest(points, 1, box)
+    nearest = anchors.nearest(points, WANTED, box)
     assert nearest.shape == (5, 4, 4)
     for i in range(5):
         assert (nearest[i] >= box.lower[i]).all()
@@ -99,7 +100,10 @@ def test_a_class_that_no_member_ever_gives_has_no_anchors():
             return np.zeros(len(X), dtype=int)
 
     problem = Problem(Ensemble([Never()], [0, 1]), FeatureSpace.infer(X), X, Y % 2)
-    assert Anchors(problem, Ensemble([Never(), Never()], [0, 1])).nearest(X[:2], 1, problem.features.box(X[:2])) is None
+    assert (
+        Anchors(problem, Ensemble([Never(), Never()], [0, 1])).nearest(X[:2], WANTED, problem.features.box(X[:2]))
+        is None
+    )
 
 
 def test_margins_are_measured_in_units_of_their_usual_size():

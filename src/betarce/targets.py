@@ -30,10 +30,16 @@ def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
     """
     if isinstance(target, (set, frozenset)):
         return np.tile(_row(target, classes), (n_rows, 1))
-    if isinstance(target, Sequence) and not isinstance(target, str) and any(isinstance(t, (set, frozenset)) for t in target):
+    if (
+        isinstance(target, Sequence)
+        and not isinstance(target, str)
+        and any(isinstance(t, (set, frozenset)) for t in target)
+    ):
         wanted: Sequence[Any] = target
         if len(wanted) != n_rows:
-            raise InvalidInput(f"`target` must be one class or set of classes, or one a row ({n_rows}); got {len(wanted)}.")
+            raise InvalidInput(
+                f"`target` must be one class or set of classes, or one a row ({n_rows}); got {len(wanted)}."
+            )
         return np.stack([_row(each if isinstance(each, (set, frozenset)) else {each}, classes) for each in wanted])
     labels = np.asarray(target)
     if labels.shape not in ((), (n_rows,)):
@@ -69,7 +75,9 @@ def _row(labels: "set[Any] | frozenset[Any]", classes: AnyArray) -> BoolArray:
     known = set(classes.tolist())
     unknown = [label for label in labels if label not in known]
     if unknown or not labels:
-        raise InvalidInput(f"`target` must name some of the classes {classes.tolist()}; got {sorted(map(repr, labels))}.")
+        raise InvalidInput(
+            f"`target` must name some of the classes {classes.tolist()}; got {sorted(map(repr, labels))}."
+        )
     if len(labels) == len(known):
         raise InvalidInput(f"`target` must leave some class out; {sorted(known)!r} are all there are.")
     return np.isin(classes, list(labels))

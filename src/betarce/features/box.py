@@ -1,11 +1,12 @@
 """Where the points of each row may lie."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
 from betarce.features.columns import Column
 from betarce.features.rules import Rule
 
@@ -68,7 +69,41 @@ class Limits:
     upper: FloatArray
     may_miss: BoolArray
     choices: Choices | None
-    conflict: BoolArray
+    conflict: list[str]
+
+
+def joined_limits(column: Column, rules: Sequence[tuple[Rule, IntArray]], origin: FloatArray) -> Limits:
+    """Apply the rules of one column in turn, each to some rows; a later one takes the place of those before."""
+    whole = Limits(origin.copy(), origin.copy(), np.zeros(len(origin), dtype=bool), None, [""] * len(origin))
+    choices: Choices | None = None
+    for rule, rows in rules:
+        part = limits(column, rule, origin[rows])
+        whole.lower[rows], whole.upper[rows], whole.may_miss[rows] = part.lower, part.upper, part.may_miss
+        for row, text in zip(rows, part.conflict, strict=True):
+            whole.conflict[row] = text
+        if part.choices is not None or choices is not None:
+            choices = _joined_choices(choices, part.choices, rows, len(origin), column)
+    return replace(whole, choices=choices)
+
+
+def _joined_choices(old: Choices | None, new: Choices | None, rows: IntArray, n: int, column: Column) -> Choices:
+    """Bring the choices of some rows together with those of the others."""
+    if column.levels is not None:
+        everything = Choices(np.arange(len(column.levels), dtype=float), np.ones((n, len(column.levels)), dtype=bool))
+        old = old or everything
+        new = new or Choices(everything.values, everything.allowed[rows])
+    elif new is None or (old is None and len(rows) < n):
+        raise InvalidInput(
+            f"`overrides` must list the values of column {column.name!r} for every row or for none: where some "
+            "rows may take certain numbers only, use betarce.one_of for all of them."
+        )
+    values = new.values if old is None else np.union1d(old.values, new.values)
+    allowed = np.zeros((n, len(values)), dtype=bool)
+    if old is not None:
+        allowed[:, np.searchsorted(values, old.values)] = old.allowed
+    allowed[rows] = False
+    allowed[np.ix_(rows, np.searchsorted(values, new.values))] = new.allowed
+    return Choices(values, allowed)
 
 
 def limits(column: Column, rule: Rule, origin: FloatArray) -> Limits:
@@ -78,7 +113,7 @@ def limits(column: Column, rule: Rule, origin: FloatArray) -> Limits:
     values that the user stated must hold.
     """
     missing = np.isnan(origin)
-    may_miss = missing | bool(rule.missing)
+    may_miss = np.full(len(origin), bool(rule.missing)) | missing
     low, high = _reach(column, rule, origin)
     lower, upper = _on_grid(low, origin, column.step, up=True), _on_grid(high, origin, column.step, up=False)
     if column.single:
@@ -86,7 +121,7 @@ def limits(column: Column, rule: Rule, origin: FloatArray) -> Limits:
     values, allowed = _allowed(column, rule, origin, lower, upper)
     if values is None:
         choices = None
-        conflict = lower > upper
+        conflict = np.asarray(lower > upper)
     else:
         choices = Choices(values, allowed)
         some = allowed.any(axis=1)
@@ -98,7 +133,11 @@ def limits(column: Column, rule: Rule, origin: FloatArray) -> Limits:
         lower, upper = np.where(missing, filled_low, lower), np.where(missing, filled_high, upper)
     else:
         lower, upper = np.where(missing, np.nan, lower), np.where(missing, np.nan, upper)
-    return Limits(lower, upper, may_miss, choices, conflict & ~missing)
+    conflicts = [
+        f"{column.title}: {column.show(value)} now, but {rule}" if clash else ""
+        for value, clash in zip(origin, conflict & ~missing, strict=True)
+    ]
+    return Limits(lower, upper, may_miss, choices, conflicts)
 
 
 def nearest_choice(column: Column, points: FloatArray, origin: FloatArray, choices: Choices) -> FloatArray:
@@ -165,8 +204,10 @@ def _on_grid(bounds: FloatArray, origin: FloatArray, step: float | None, *, up: 
     with np.errstate(invalid="ignore"):
         places = np.ceil(bounds / step - _TINY) if up else np.floor(bounds / step + _TINY)
         snapped = np.round(places * step, decimals_of(step))
-        inward = np.where(bounds <= origin, np.minimum(snapped, origin), snapped) if up else np.where(
-            bounds >= origin, np.maximum(snapped, origin), snapped
+        inward = (
+            np.where(bounds <= origin, np.minimum(snapped, origin), snapped)
+            if up
+            else np.where(bounds >= origin, np.maximum(snapped, origin), snapped)
         )
     return np.where(np.isinf(bounds) | (bounds == origin), bounds, inward)
 

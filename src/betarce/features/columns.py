@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.errors import InvalidInput
+from betarce.features.forms import is_object
 from betarce.features.rules import Kind, Rule
 
 _LARGEST = 2.0**53  # whole numbers beyond are not exact as floats
@@ -66,8 +66,9 @@ class Column:
         """What people read: the name, or what the names of a group have in common."""
         if len(self.raw) == 1:
             return str(self.name)
-        prefix = commonprefix([str(name) for name in self.raw]).rstrip("_=.:- ")
-        return prefix or " | ".join(map(str, self.raw))
+        names = [str(name) for name in self.raw]
+        shared = next((k for k, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+        return names[0][:shared].rstrip("_=.:- ") or " | ".join(names)
 
     def show(self, value: float) -> str:
         """Write a value of a point as the table has it."""
@@ -78,7 +79,9 @@ class Column:
     def range_in_words(self, rule: Rule) -> str:
         """Say which values are in range."""
         if self.levels is None:
-            low, high = (own if own is not None else seen for own, seen in ((rule.low, self.lower), (rule.high, self.upper)))
+            low, high = (
+                own if own is not None else seen for own, seen in ((rule.low, self.lower), (rule.high, self.upper))
+            )
             return f"{low:g} to {high:g}"
         joint = " < " if self.kind == "ordinal" else ", "
         shown = joint.join(map(str, self.levels[:6]))
@@ -99,7 +102,7 @@ class Column:
         if unknown.size:
             raise InvalidInput(
                 f"`{what}` has {values.iloc[unknown[0]]!r} in column {self.name!r}, row {unknown[0]}; the training "
-                f"table knows only {_listing(self.levels)}. To allow more, declare its levels: "
+                f"table knows only {listing(self.levels)}. To allow more, declare its levels: "
                 f"features={{{self.name!r}: betarce.categorical([...])}}."
             )
         codes[missing] = np.nan
@@ -166,7 +169,7 @@ def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
         if whole and (_is_whole_dtype(dtype) or np.isnan(numbers).any()):
             return "binary" if known.size and np.isin(known, (0, 1)).all() else "integer"
         return "continuous"
-    if dtype == object or isinstance(dtype, pd.StringDtype):
+    if is_object(dtype) or isinstance(dtype, pd.StringDtype):
         return "categorical"
     raise InvalidInput(
         f"`X` has a column {name!r} of type {dtype}, which is neither number nor category. Turn it into a number (for "
@@ -187,7 +190,7 @@ def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> 
     codes = _positions(present, levels)
     if (codes < 0).any():
         raise InvalidInput(
-            f"`features[{name!r}]` lists the levels {_listing(levels)}, but the training table also has "
+            f"`features[{name!r}]` lists the levels {listing(levels)}, but the training table also has "
             f"{present.iloc[np.flatnonzero(codes < 0)[0]]!r}."
         )
     if not levels:
@@ -248,7 +251,7 @@ def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, g
     )
 
 
-def group_column(columns: Sequence["pd.Series[Any]"], names: tuple[Hashable, ...], rule: Rule) -> Column:
+def group_column(columns: Sequence["pd.Series[Any]"], names: tuple[Hashable, ...]) -> Column:
     """Make one column of a one-hot group."""
     codes = one_hot_codes(columns, names, what="X", allow_none=True)
     levels: tuple[Any, ...] = tuple(names)
@@ -278,7 +281,7 @@ def one_hot_codes(
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InvalidInput(
-            f"`{what}` must have exactly one 1 among the one-hot columns {_listing(names)}; row {row} has "
+            f"`{what}` must have exactly one 1 among the one-hot columns {listing(names)}; row {row} has "
             f"{ones[row].tolist()}."
         )
     return np.where(total == 1, ones.argmax(axis=1), len(names)).astype(np.float64)
@@ -292,7 +295,7 @@ def is_number_like(values: "pd.Series[Any]") -> bool:
     if pd.api.types.is_numeric_dtype(dtype):
         return True
     numbers = (int, float, np.integer, np.floating)
-    return dtype == object and all(
+    return is_object(dtype) and all(
         value is None or (isinstance(value, numbers) and not isinstance(value, bool)) for value in values
     )
 
@@ -336,6 +339,7 @@ def _in_order(values: Any) -> tuple[Any, ...]:
         return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
 
 
-def _listing(names: Sequence[object], most: int = 12) -> str:
+def listing(names: Sequence[object], most: int = 12) -> str:
+    """Write some names for a message."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

@@ -25,7 +25,9 @@ class Coded:
 class Form(Protocol):
     """One kind of table."""
 
-    names: tuple[Hashable, ...]
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """What the columns of a table are called."""
 
     def series(self, table: RawTable, j: int) -> "pd.Series[Any]":
         """Give column `j` as a pandas Series."""
@@ -49,7 +51,9 @@ class PandasForm:
     @classmethod
     def of(cls, table: pd.DataFrame) -> "PandasForm":
         """Take note of columns and dtypes."""
-        return cls(tuple(table.columns), tuple(table.dtypes), tuple(_blank(table.iloc[:, j]) for j in range(table.shape[1])))
+        return cls(
+            tuple(table.columns), tuple(table.dtypes), tuple(_blank(table.iloc[:, j]) for j in range(table.shape[1]))
+        )
 
     def series(self, table: pd.DataFrame, j: int) -> "pd.Series[Any]":
         return table.iloc[:, j]
@@ -71,7 +75,7 @@ class PandasForm:
             return column.astype(dtype) if isinstance(dtype, np.dtype) else pd.array(column, dtype=dtype)
         if j not in self._lookups:
             self._lookups[j] = _lookup(column.levels, dtype)
-        fill = self.blanks[j] if dtype == object else None
+        fill = self.blanks[j] if is_object(dtype) else None
         return pd.api.extensions.take(
             self._lookups[j], column.codes, allow_fill=bool((column.codes < 0).any()), fill_value=fill
         )
@@ -90,7 +94,9 @@ class ArrayForm:
         """Take note of dtypes; columns are called x0, x1, ..."""
         names = tuple(f"x{j}" for j in range(table.shape[1]))
         if table.dtype != object:
-            return cls(names, table.dtype if table.dtype.kind in "fiub" else np.dtype(object), (table.dtype,) * len(names))
+            return cls(
+                names, table.dtype if table.dtype.kind in "fiub" else np.dtype(object), (table.dtype,) * len(names)
+            )
         return cls(names, table.dtype, tuple(pd.Series(column).infer_objects().dtype for column in table.T))
 
     def series(self, table: AnyArray, j: int) -> "pd.Series[Any]":
@@ -137,7 +143,9 @@ class NarwhalsForm:
         if column.dtype.is_numeric():
             whole = column.dtype.is_integer() and column.null_count() == 0
             return pd.Series(column.to_numpy() if whole else column.cast(nw.Float64).to_numpy())
-        return pd.Series(column.to_list(), dtype=bool if column.dtype == nw.Boolean and not column.null_count() else object)
+        return pd.Series(
+            column.to_list(), dtype=bool if column.dtype == nw.Boolean and not column.null_count() else object
+        )
 
     def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> Any:
         nw = _narwhals()
@@ -148,9 +156,13 @@ class NarwhalsForm:
             else:
                 dtype = self.schema[name]
                 whole = dtype.is_integer() and not np.isnan(column).any()
-                data[name] = column.astype(np.int64) if whole else [None if v != v else v for v in column.tolist()] if (
-                    np.isnan(column).any()
-                ) else column
+                data[name] = (
+                    column.astype(np.int64)
+                    if whole
+                    else [None if v != v else v for v in column.tolist()]
+                    if (np.isnan(column).any())
+                    else column
+                )
         return nw.from_dict(data, schema=self.schema, backend=self.backend).to_native()
 
     def row(self, table: Any, i: int, name: Hashable) -> dict[str, Any]:
@@ -215,8 +227,13 @@ def _narwhals() -> Any:
 
 
 def _blank(column: "pd.Series[Any]") -> Any:
-    missing = column[column.isna()] if column.dtype == object else ()
-    return missing.iloc[0] if len(missing) else np.nan
+    missing = column[column.isna()]
+    return missing.iloc[0] if len(missing) and is_object(column.dtype) else np.nan
+
+
+def is_object(dtype: Any) -> bool:
+    """Say whether a dtype holds Python objects of any kind."""
+    return bool(pd.api.types.is_object_dtype(dtype))
 
 
 def _lookup(levels: Sequence[Any], dtype: Any) -> Any:

@@ -70,12 +70,12 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "values": lambda v: f"one of {', '.join(map(str, v))}",
     "moves": lambda v: "; ".join(f"{a} to {' or '.join(map(str, b)) or 'nothing else'}" for a, b in v),
     "ceilings": lambda v: f"no more than {' and '.join(map(str, v))}",
-    "derived": lambda v: "derived",
-    "missing": lambda v: "may be missing",
+    "derived": lambda _: "derived",
+    "missing": lambda _: "may be missing",
     "kind": str,
     "levels": lambda v: f"levels {' < '.join(map(str, v))}",
     "step": lambda v: f"in steps of {v:g}",
-    "group": lambda v: "one-hot",
+    "group": lambda _: "one-hot",
 }
 
 

@@ -15,8 +15,9 @@ import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features.box import Box, Choices, decimals_of, is_choice, limits, nearest_choice, on_grid
-from betarce.features.columns import Column, group_column, infer_column, one_hot_codes
+from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid
+from betarce.features.checks import check_names, check_rule_fits
+from betarce.features.columns import Column, group_column, infer_column, listing, one_hot_codes
 from betarce.features.forms import ArrayForm, Coded, Form, RawTable, check_table, form_of
 from betarce.features.links import Links
 from betarce.features.rules import Rule, check_rule
@@ -75,8 +76,8 @@ class FeatureSpace:
         form = form_of(table)
         declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
         groups = {name: rule for name, rule in declared.items() if rule.group}
-        _check_names(declared, groups, form.names)
-        group_of = {member: name for name in groups for member in name}  # type: ignore[attr-defined]
+        check_names(declared, groups, form.names)
+        group_of = {member: name for name in groups for member in name}
         columns: list[Column] = []
         for j, name in enumerate(form.names):
             if name not in group_of:
@@ -86,7 +87,7 @@ class FeatureSpace:
             elif name == group_of[name][0]:
                 members = group_of[name]
                 series = [form.series(table, form.names.index(member)) for member in members]
-                columns.append(group_column(series, members, groups[members]))
+                columns.append(group_column(series, members))
         space = cls(tuple(columns), declared, form)
         space.links.check(space, space.encode(table))
         return space
@@ -94,7 +95,7 @@ class FeatureSpace:
     def with_rules(self, rules: Rules) -> "FeatureSpace":
         """Give the same columns under further rules; what a column is must be said when it is inferred."""
         declared = {name: check_rule(rule, name) for name, rule in rules.items()}
-        _check_names(declared, {}, self.names)
+        check_names(declared, {}, self.names)
         for name, rule in declared.items():
             if rule.kind or rule.levels or rule.step or rule.group:
                 raise InvalidInput(
@@ -109,7 +110,7 @@ class FeatureSpace:
 
     def __post_init__(self) -> None:
         for column in self.columns:
-            _check_rule_fits(column, self.rules.get(column.name, Rule()))
+            check_rule_fits(column, self.rules.get(column.name, Rule()))
         _ = self.links
 
     # What the columns are
@@ -211,11 +212,11 @@ class FeatureSpace:
         missing = [name for name in mine if name not in form.names]
         unknown = [name for name in form.names if name not in mine]
         if missing or unknown:
-            parts = [f"lacks {_listing(missing)}"] * bool(missing)
-            parts += [f"has unknown {_listing(unknown)}"] * bool(unknown)
+            parts = [f"lacks {listing(missing)}"] * bool(missing)
+            parts += [f"has unknown {listing(unknown)}"] * bool(unknown)
             raise InvalidInput(
                 f"`{what}` must have the columns of the training table; it {' and '.join(parts)}. "
-                f"Expected: {_listing(mine)}."
+                f"Expected: {listing(mine)}."
             )
         return {name: j for j, name in enumerate(form.names)}
 
@@ -224,7 +225,7 @@ class FeatureSpace:
         if width != len(self.form.names):
             raise InvalidInput(
                 f"`{what}` must have the {len(self.form.names)} columns of the training table "
-                f"({_listing(self.form.names)}); got {width}."
+                f"({listing(self.form.names)}); got {width}."
             )
 
     def decode(self, points: FloatArray, index: "pd.Index[Any] | None" = None) -> RawTable:
@@ -262,40 +263,35 @@ class FeatureSpace:
         overrides : sequence of mapping or None, optional
             For each row, rules that take the place of the general ones.
         """
-        own = self._by_row(overrides, len(originals))
-        lower, upper = np.empty(originals.shape), np.empty(originals.shape)
-        may_miss = np.zeros(originals.shape, dtype=bool)
-        choices: dict[int, Choices] = {}
-        conflicts: list[list[str]] = [[] for _ in originals]
+        own = self._by_row(overrides)
+        parts = []
         for j, column in enumerate(self.columns):
-            everyone = np.arange(len(originals))
-            for rule, rows in [(self.rules.get(column.name, Rule()), everyone), *own.get(column.name, [])]:
-                part = limits(column, rule, originals[rows, j])
-                lower[rows, j], upper[rows, j], may_miss[rows, j] = part.lower, part.upper, part.may_miss
-                if part.choices is not None or j in choices:
-                    choices[j] = _merged(choices.get(j), part.choices, rows, len(originals), column)
-                for i, row in enumerate(rows):
-                    conflicts[row] = [text for text in conflicts[row] if not text.startswith(f"{column.title}:")]
-                    if part.conflict[i]:
-                        conflicts[row].append(f"{column.title}: {column.show(originals[row, j])} now, but {rule}")
-        free = (lower < upper) | (may_miss & ~(lower == upper) & ~np.isnan(lower))
+            rules = [(self.rules.get(column.name, Rule()), np.arange(len(originals))), *own.get(column.name, [])]
+            parts.append(joined_limits(column, rules, originals[:, j]))
+        lower, upper, may_miss = (
+            np.stack([getattr(part, name) for part in parts], axis=1) for name in ("lower", "upper", "may_miss")
+        )
+        free = (lower < upper) | (may_miss & (lower <= upper))
         free[:, self.links.derived_columns] = False
+        choices = {j: part.choices for j, part in enumerate(parts) if part.choices is not None}
         box = Box(originals, lower, upper, free, may_miss, choices)
+        conflicts = [[part.conflict[row] for part in parts if part.conflict[row]] for row in range(len(originals))]
         for row, text in self.links.conflicts(box, self):
             conflicts[row].append(text)
         return replace(box, conflicts=tuple("; ".join(texts) for texts in conflicts))
 
-    def _by_row(
-        self, overrides: Sequence[Rules | None] | None, n: int
-    ) -> dict[Hashable, list[tuple[Rule, IntArray]]]:
+    def _by_row(self, overrides: Sequence[Rules | None] | None) -> dict[Hashable, list[tuple[Rule, IntArray]]]:
+        """Sort the rules of single rows by column."""
         own: dict[Hashable, list[tuple[Rule, IntArray]]] = {}
         for row, rules in enumerate(overrides or ()):
             declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
-            _check_names(declared, {}, self.names, what="overrides")
+            check_names(declared, {}, self.names, what="overrides")
             for name, rule in declared.items():
                 if rule.kind or rule.levels or rule.step or rule.group or rule.ceilings or rule.derived:
-                    raise InvalidInput(f"`overrides` may say how {name!r} moves in one row, not what it is; got {rule}.")
-                _check_rule_fits(self.columns[self.names.index(name)], rule)
+                    raise InvalidInput(
+                        f"`overrides` may say how {name!r} moves in one row, not what it is; got {rule}."
+                    )
+                check_rule_fits(self.columns[self.names.index(name)], rule)
                 own.setdefault(name, []).append((rule, np.array([row])))
         return own
 
@@ -310,7 +306,9 @@ class FeatureSpace:
         inside = np.clip(points, box.lower, box.upper)
         for columns, steps, decimals in self._grids:
             part, origin = inside[:, columns], box.origin[:, columns]
-            snapped = np.clip(self._snapped(part, columns, steps, decimals), box.lower[:, columns], box.upper[:, columns])
+            snapped = np.clip(
+                self._snapped(part, columns, steps, decimals), box.lower[:, columns], box.upper[:, columns]
+            )
             inside[:, columns] = np.where(part == origin, part, snapped)
         if self._singles.size:
             inside[:, self._singles] = inside[:, self._singles].astype(np.float32)
@@ -395,67 +393,3 @@ class FeatureSpace:
     def differs(self, a: FloatArray, b: FloatArray) -> BoolArray:
         """Say which values differ; two missing ones do not."""
         return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
-
-
-def _merged(old: Choices | None, new: Choices | None, rows: IntArray, n: int, column: Column) -> Choices:
-    """Bring the choices of some rows together with those of the others."""
-    parts = [choice for choice in (old, new) if choice is not None]
-    values = np.unique(np.concatenate([choice.values for choice in parts]))
-    allowed = np.zeros((n, len(values)), dtype=bool)
-    if old is not None:
-        allowed[:, np.searchsorted(values, old.values)] = old.allowed
-    if new is None and column.levels is not None:
-        new = Choices(values, np.ones((len(rows), len(values)), dtype=bool))
-    if new is None:
-        raise InvalidInput(
-            f"`overrides` cannot free column {column.name!r} in one row, since in others it may take some values only. "
-            "List the values of this row with betarce.one_of."
-        )
-    allowed[rows] = False
-    allowed[np.ix_(rows, np.searchsorted(values, new.values))] = new.allowed
-    return Choices(values, allowed)
-
-
-def _check_names(
-    rules: Mapping[Hashable, Rule],
-    groups: Mapping[Hashable, Rule],
-    names: Sequence[Hashable],
-    what: str = "features",
-) -> None:
-    for name in rules:
-        members = name if name in groups and isinstance(name, tuple) else (name,)
-        if name in groups and (not isinstance(name, tuple) or len(name) < 2):
-            raise InvalidInput(f"`{what}` must name two or more columns of a one-hot group, in a tuple; got {name!r}.")
-        for member in members:
-            if member not in names:
-                raise InvalidInput(
-                    f"`{what}` names the column {member!r}, which the table lacks. Its columns are: {_listing(names)}."
-                )
-            if name in groups and member in rules:
-                raise InvalidInput(f"`{what}` names {member!r} twice: alone, and in the one-hot group {name!r}.")
-
-
-def _check_rule_fits(column: Column, rule: Rule) -> None:
-    """Refuse rules that make no sense for a column of this kind."""
-    where = f"`features[{column.name!r}]`"
-    if column.is_nominal and (rule.down, rule.up) not in ((None, None), (0, 0)):
-        raise InvalidInput(
-            f"{where} says {rule}, but its values have no order. Declare one: betarce.ordinal([lowest, ..., highest])."
-        )
-    if column.levels is not None and (rule.low is not None or rule.high is not None or rule.ceilings):
-        raise InvalidInput(f"{where} says {rule}, which is for numbers; use betarce.one_of([...]) for categories.")
-    if column.levels is None and rule.moves is not None:
-        raise InvalidInput(f"{where} says which category may become which, but it holds numbers.")
-    named = [*(rule.values or ()), *(level for start, ends in rule.moves or () for level in (start, *ends))]
-    if column.levels is None:
-        wrong = [value for value in named if isinstance(value, (str, bool)) or not np.isfinite(value)]
-    else:
-        wrong = [value for value in named if value not in column.levels]
-    if wrong:
-        known = "numbers" if column.levels is None else _listing(column.levels)
-        raise InvalidInput(f"{where} names {wrong[0]!r}, which the column cannot hold; it holds {known}.")
-
-
-def _listing(names: Sequence[object], most: int = 12) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

@@ -121,7 +121,7 @@ def _votes(points: Sequence[FloatArray | None], targets: BoolArray, voters: Ense
     rows = np.array([i for i, point in enumerate(points) if point is not None], dtype=np.intp)
     votes: list[tuple[bool, ...]] = [()] * len(points)
     if rows.size:
-        codes = np.searchsorted(voters.classes, voters.labels(np.stack([points[i] for i in rows])))  # type: ignore[misc]
+        codes = np.searchsorted(voters.classes, voters.labels(np.stack([points[i] for i in rows])))
         for i, row in enumerate(rows):
             votes[row] = tuple(targets[row][codes[i]].tolist())
     return votes

@@ -30,7 +30,11 @@ def find_bases(
     whole = Explained(originals.copy(), np.zeros(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
     if rows.size:
         found = explainer.explain(originals[rows], targets[rows], problem, box.take(rows), [seeds[i] for i in rows])
-        whole.points[rows], whole.found[rows], whole.n_evaluations[rows] = found.points, found.found, found.n_evaluations
+        whole.points[rows], whole.found[rows], whole.n_evaluations[rows] = (
+            found.points,
+            found.found,
+            found.n_evaluations,
+        )
         for row, reason in zip(rows, found.reasons, strict=True):
             whole.reasons[row] = reason
     return whole
@@ -58,7 +62,10 @@ def settle(based: Explained, targets: BoolArray, problem: Problem, box: Box) -> 
         for row, good in zip(broken, valid, strict=True)
     ]
     reasons = [
-        reason or ("" if good or note else f"The base method's point is not in class {named(target, problem.model.classes)!r}.")
+        reason
+        or (
+            "" if good or note else f"The base method's point is not in class {named(target, problem.model.classes)!r}."
+        )
         for reason, good, note, target in zip(based.reasons, valid, notes, targets, strict=True)
     ]
     found = based.found & np.array([not reason for reason in reasons], dtype=bool)

@@ -352,14 +352,15 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         if base_points is not None:
             given = self.features_.encode(base_points, what="base_points")
             if len(given) != len(originals):
-                raise InvalidInput(f"`base_points` must have one row a row of `X` ({len(originals)}); got {len(given)}.")
+                raise InvalidInput(
+                    f"`base_points` must have one row a row of `X` ({len(originals)}); got {len(given)}."
+                )
             based, notes = settle(as_they_are(given), targets, self._problem, box)
         elif self._explainer is None:
             based, notes = as_they_are(originals), [""] * len(originals)
         else:
             seeds = self._seeds(originals, targets, "base")
-            rows = np.flatnonzero(possible)
-            found = find_bases(self._explainer, self._problem, originals, targets, box, seeds, rows)
+            found = find_bases(self._explainer, self._problem, originals, targets, box, seeds, np.flatnonzero(possible))
             based, notes = settle(found, targets, self._problem, box)
         task = Task(based.points, targets, box, self._seeds(originals, targets, "search"))
         batch = Batch(originals, names, task, based, notes)
@@ -398,8 +399,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         if there.size:
             raise InvalidInput(
                 f"`target` must differ from what the model answers already; row {there[0]} is in class "
-                f"{plain(self.classes_[current[there[0]]])!r} ({there.size} of {len(originals)} rows in all). Leave such "
-                "rows out."
+                f"{plain(self.classes_[current[there[0]]])!r} ({there.size} of {len(originals)} rows in all). Leave "
+                "such rows out."
             )
         return targets
 

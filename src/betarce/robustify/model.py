@@ -47,7 +47,13 @@ def explained_model(model: Any, table: Table, seed: int) -> Any:
     if not hasattr(inner, "fit"):
         raise UnusableModel(f"`model` must be fitted, or have `fit`; {type(inner).__name__} is neither.")
     trained = seed_everything(fresh_copy(inner), seed, only_unset=True)
-    fitted = trained.fit(table.X, table.y)
+    try:
+        fitted = trained.fit(table.X, table.y)
+    except Exception as error:
+        raise UnusableModel(
+            f"`model` could not be trained on this table: {type(error).__name__}: {error}\nIt must take the table as "
+            "it is: put encoders and imputers in front of it in a Pipeline."
+        ) from error
     return trained if fitted is None else fitted
 
 
@@ -57,7 +63,7 @@ def probe_rows(points: FloatArray, features: FeatureSpace) -> FloatArray:
     for j, column in enumerate(features.columns):
         if column.levels is not None:
             some.append(np.unique(points[:, j], return_index=True)[1][:_MOST_LEVELS])
-    return points[np.unique(np.concatenate(some))]
+    return np.asarray(points[np.unique(np.concatenate(some))])
 
 
 def check_answers(ensemble: Ensemble, probe: FloatArray) -> None:

@@ -158,7 +158,7 @@ class _State:
         self.generators = [np.random.default_rng(seed) for seed in seeds]
         self.points = centers.copy()
         self.found = np.zeros(n, dtype=bool)
-        self.searching = (self.slides | self.flips).any(axis=1)
+        self.searching = np.asarray((self.slides | self.flips).any(axis=1))
         self.halving = np.ones(n, dtype=bool)
         self.inner = np.zeros(n)
         self.outer = np.full(n, radius)
