@@ -302,3 +302,47 @@ def test_numbers_may_be_declared_names_and_names_may_be_ordered():
 def test_dates_are_refused_with_advice():
     with pytest.raises(InvalidInput, match="neither number nor category"):
         FeatureSpace.infer(TABLE.assign(since=pd.Timestamp("2020-01-01")))
+
+
+class TestPolars:
+    pl = pytest.importorskip("polars")
+
+    def table(self):
+        pl = self.pl
+        return pl.DataFrame(
+            {
+                "age": [20, 30, None, 50],
+                "debt": [0.5, None, 1.25, 3.0],
+                "owner": [True, False, None, True],
+                "purpose": ["car", None, "home", "car"],
+                "whole": [1, 2, 3, 4],
+            }
+        ).with_columns(
+            pl.Series("grade", ["low", "high", None, "low"], dtype=pl.Enum(["low", "high"])),
+            pl.Series("region", ["n", "s", "n", None], dtype=pl.Categorical),
+            pl.Series("small", [1, 2, 3, 4], dtype=pl.Int8),
+            pl.Series("rate", [0.1, 0.2, 0.3, 0.4], dtype=pl.Float32),
+        )
+
+    def test_a_table_comes_back_as_it_went_in_with_dtypes_and_nulls(self):
+        table = self.table()
+        features = FeatureSpace.infer(table)
+        again = features.decode(features.encode(table))
+        assert again.schema == table.schema
+        assert again.equals(table)
+        assert features.describe()["kind"].tolist() == [
+            *("integer", "continuous", "binary", "categorical", "integer", "ordinal", "categorical", "integer"),
+            "continuous",
+        ]
+
+    def test_a_row_is_a_dict_and_may_come_back_as_one(self):
+        features = FeatureSpace.infer(self.table())
+        row = features.row(features.encode(self.table())[1])
+        assert row["age"] == 30
+        assert row["debt"] is None
+        np.testing.assert_array_equal(features.encode(row), features.encode(self.table())[1:2])
+
+    def test_rows_of_pandas_are_understood_by_name(self):
+        features = FeatureSpace.infer(self.table().select("whole", "small"))
+        rows = pd.DataFrame({"small": [4], "whole": [1]})
+        np.testing.assert_array_equal(features.encode(rows), [[1.0, 4.0]])

@@ -125,7 +125,7 @@ def limits(column: Column, rule: Rule, origin: FloatArray) -> Limits:
     else:
         choices = Choices(values, allowed)
         some = allowed.any(axis=1)
-        conflict = ~some
+        conflict = np.asarray(~some)
         lower = np.where(some, np.where(allowed, values, np.inf).min(axis=1), lower)
         upper = np.where(some, np.where(allowed, values, -np.inf).max(axis=1), upper)
     if rule.missing:

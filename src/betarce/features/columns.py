@@ -301,7 +301,11 @@ def is_number_like(values: "pd.Series[Any]") -> bool:
 
 
 def _is_bool(values: "pd.Series[Any]") -> bool:
-    return bool(pd.api.types.is_bool_dtype(values.dtype)) and not isinstance(values.dtype, pd.CategoricalDtype)
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return False
+    if is_object(values.dtype):  # as soon as one is missing
+        return pd.api.types.infer_dtype(values, skipna=True) == "boolean"
+    return bool(pd.api.types.is_bool_dtype(values.dtype))
 
 
 def _is_whole_dtype(dtype: Any) -> bool:

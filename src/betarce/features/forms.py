@@ -148,22 +148,16 @@ class NarwhalsForm:
         )
 
     def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> Any:
-        nw = _narwhals()
-        data = {}
-        for name, column in zip(self.names, columns, strict=True):
-            if isinstance(column, Coded):
-                data[name] = np.array([*column.levels, None], dtype=object)[column.codes].tolist()
-            else:
-                dtype = self.schema[name]
-                whole = dtype.is_integer() and not np.isnan(column).any()
-                data[name] = (
-                    column.astype(np.int64)
-                    if whole
-                    else [None if v != v else v for v in column.tolist()]
-                    if (np.isnan(column).any())
-                    else column
-                )
-        return nw.from_dict(data, schema=self.schema, backend=self.backend).to_native()
+        data = {name: self._values(name, column) for name, column in zip(self.names, columns, strict=True)}
+        return _narwhals().from_dict(data, schema=self.schema, backend=self.backend).to_native()
+
+    def _values(self, name: Hashable, column: FloatArray | Coded) -> Any:
+        if isinstance(column, Coded):
+            return np.array([*column.levels, None], dtype=object)[column.codes].tolist()
+        whole = self.schema[name].is_integer()
+        if np.isnan(column).any():
+            return [None if value != value else int(value) if whole else value for value in column.tolist()]
+        return column.astype(np.int64) if whole else column
 
     def row(self, table: Any, i: int, name: Hashable) -> dict[str, Any]:
         row: dict[str, Any] = _narwhals().from_native(table, eager_only=True).row(i)
