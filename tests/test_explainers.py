@@ -14,9 +14,9 @@ class TestGrowingSpheres(ExplainerContract):
 
 
 def nearest_of_the_class(x, model, target):
-    rows = TABLE[(model.predict(TABLE) == target)].assign(c=x["c"])
+    rows = TABLE[TABLE["d"] != "z"].assign(c=x["c"])
     rows = rows[model.predict(rows) == target]
-    return rows.loc[((rows - x) / FEATURES.scale).abs().sum(axis=1).astype(float).idxmin()]
+    return rows.loc[((rows["a"] - x["a"]).abs() + (rows["b"] - x["b"]).abs() / 9).idxmin()]
 
 
 class TestFromCallable(ExplainerContract):
@@ -44,7 +44,7 @@ def test_a_function_that_fails_for_one_row_spoils_no_other():
 def test_a_function_that_returns_nonsense_says_so():
     result = explain(FromCallable(lambda x, model, target: [1.0]))
     assert not result.found.any()
-    assert "must have the 3 columns" in result.reasons[0]
+    assert "must have the 4 columns" in result.reasons[0]
 
 
 def test_a_spent_budget_gives_a_reason():
