@@ -17,20 +17,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.progress import Progress
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 import guarantee_instance
 import guarantee_reference
 from betarce import __version__
-from betarce.arrays import AnyArray, FloatArray
-from betarce.data import load
+from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.data import load, load_loan
 from betarce.drawing import draw_members
 from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning, DataUnavailable
-from betarce.evaluate.metrics import plausibility, proximity, sparsity
 from betarce.explainers import GrowingSpheres, Problem
-from betarce.features import FeatureSpace
+from betarce.features import FeatureSpace, Rule, decrease_only, immutable, increase_only, one_of, transitions
 from betarce.models.families import paper_model
 from betarce.models.recipe import Recipe, Retraining, Table
 from betarce.posterior import EXACT, JEFFREYS, Guarantee
@@ -75,6 +78,9 @@ class Cell:
         return 200 if self.family == "network" else 500
 
 
+MIXED = Cell("loan", "lightgbm", "bootstrap")
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """A cell, trained and ready: the model, rows with their bases, and all members."""
@@ -89,7 +95,8 @@ class Scene:
 
     def members(self, i: int, n: int) -> Ensemble:
         """Give the first members of a set."""
-        return Ensemble(self.sets[i % len(self.sets)][:n], self.problem.model.classes)
+        models = self.sets[i % len(self.sets)][:n]
+        return Ensemble(models, self.problem.model.classes, features=self.problem.features)
 
     def task(self, seed: int) -> Task:
         """Give the rows as a task."""
@@ -99,23 +106,19 @@ class Scene:
 
 def prepare(cell: Cell, n_jobs: int) -> Scene:
     """Train the model and all members of a cell; find the bases."""
-    X, y = scaled(cell)
-    order = generator(cell.seed, "split").permutation(len(X))
-    train, test = order[: 2 * len(X) // 3], order[2 * len(X) // 3 :]
-    low, high = X[train].min(axis=0), X[train].max(axis=0)
-    X = (X - low) / np.where(high > low, high - low, 1)
-    table = Table(X[train], y[train])
-    recipe = Recipe(paper_model(cell.family))
+    train, test, labels, recipe, rules = mixed_table(cell) if cell.data == "loan" else scaled_table(cell)
+    table = Table(train, labels)
     model = varied_model(recipe, table, cell.seed)
     n = max(guarantee.min_models(allowed_dissent=1) for guarantee in GUARANTEES)
     sizes = {f"set{i}": n for i in range(N_SETS)} | {"audit": cell.n_audit}
     draws = draw_members(
         check_space(cell.space), Recipe(model), table, sizes, seed=cell.seed, n_jobs=n_jobs, verbose=-1
     )
-    features = FeatureSpace.infer(X[train])
-    problem = Problem(Ensemble([model], np.unique(y)), features, X[train], y[train])
-    originals = X[test][:N_ROWS]
-    targets = 1 - problem.model.labels(originals)[:, 0]
+    features = FeatureSpace.infer(train, rules)
+    points = features.encode(train)
+    problem = Problem(Ensemble([model], np.unique(labels), features=features), features, points, labels)
+    originals = features.encode(test)[:N_ROWS]
+    targets = problem.model.labels(originals) != problem.model.classes
     seeds = [derive(cell.seed, "base", i) for i in range(len(targets))]
     based = GrowingSpheres().explain(originals, targets, problem, features.box(originals), seeds)
     ok = based.found
@@ -125,7 +128,7 @@ def prepare(cell: Cell, n_jobs: int) -> Scene:
         based.points[ok],
         targets[ok],
         [draws[f"set{i}"].models for i in range(N_SETS)],
-        Ensemble(draws["audit"].models, problem.model.classes),
+        Ensemble(draws["audit"].models, problem.model.classes, features=features),
         int((~ok).sum()),
     )
 
@@ -140,10 +143,40 @@ def varied_model(recipe: Recipe, table: Table, seed: int) -> Any:
     raise RuntimeError("20 models in a row answer one class everywhere")
 
 
-def scaled(cell: Cell) -> tuple[FloatArray, AnyArray]:
-    """Load a data set as arrays; it is scaled once the split is known."""
+def scaled_table(cell: Cell) -> tuple[FloatArray, FloatArray, AnyArray, Recipe, None]:
+    """Load a data set, split it, and scale it by its training part, as the paper does."""
     data = load(cell.data, download=False)
-    return data.X.to_numpy(float), data.y.to_numpy()
+    X, y = data.X.to_numpy(float), data.y.to_numpy()
+    train, test = split(cell, len(X))
+    low, high = X[train].min(axis=0), X[train].max(axis=0)
+    X = (X - low) / np.where(high > low, high - low, 1)
+    return X[train], X[test], y[train], Recipe(paper_model(cell.family)), None
+
+
+def mixed_table(cell: Cell) -> tuple[pd.DataFrame, pd.DataFrame, AnyArray, Recipe, dict[str, Rule]]:
+    """Give the synthetic loans as they are: names, whole numbers, rules, and a pipeline around the paper's model."""
+    data = load_loan()
+    train, test = split(cell, len(data.X))
+    encode = ColumnTransformer(
+        [("names", OneHotEncoder(handle_unknown="ignore"), ["purpose", "housing", "education"])],
+        remainder="passthrough",
+    )
+    rules = {
+        "age": immutable(),
+        "income": increase_only(),
+        "debt": decrease_only(),
+        "education": increase_only(),
+        "housing": transitions({"rent": ["with family"]}),
+        "term_months": one_of([12, 24, 36, 48, 60, 72, 84]),
+    }
+    model = make_pipeline(encode, paper_model(cell.family))
+    return data.X.iloc[train], data.X.iloc[test], data.y.to_numpy()[train], Recipe(model), rules
+
+
+def split(cell: Cell, n: int) -> tuple[IntArray, IntArray]:
+    """Take two thirds to train and one to explain."""
+    order = generator(cell.seed, "split").permutation(n)
+    return order[: 2 * n // 3], order[2 * n // 3 :]
 
 
 def simulate(cell: Cell, n_jobs: int = 1) -> dict[str, Any]:
@@ -198,20 +231,21 @@ def measure(
     points, bases, originals = points[rows], scene.bases[rows], scene.originals[rows]
     true = scene.audit.votes(points, scene.targets[rows]) / len(scene.audit) if rows.size else np.array([])
     features = scene.problem.features
-    box = features.box(scene.originals).take(rows)
-    inside = (points >= box.lower).all(axis=1) & (points <= box.upper).all(axis=1)
+    outside = features.violations(points, features.box(scene.originals).take(rows)).any(axis=1)
+    train = scene.problem.X_train
+    neighbours = [np.sort(features.distance(point, train, norm="l2"))[:15].mean() for point in points]
     return {
         "found": float(found.mean()),
         "covered": int((true >= guarantee.delta).sum()),
         "n_found": int(found.sum()),
         "true_validity": float(true.mean()) if rows.size else None,
-        "l1": [round(float(value), 5) for value in proximity(points, bases)] if rows.size else [],
-        "l2": [round(float(value), 5) for value in proximity(points, bases, p=2)] if rows.size else [],
+        "l1": features.distance(points, bases).round(5).tolist(),
+        "l2": features.distance(points, bases, norm="l2").round(5).tolist(),
         "rows": rows.tolist(),
-        "proximity_l1": float(proximity(points, originals).mean()) if rows.size else None,
-        "plausibility": float(plausibility(points, scene.problem.X_train).mean()) if rows.size else None,
-        "changed": float(sparsity(points, bases).mean()) if rows.size else None,
-        "outside_box": int((~inside).sum()),
+        "proximity_l1": float(features.distance(points, originals).mean()) if rows.size else None,
+        "plausibility": float(np.mean(neighbours)) if rows.size else None,
+        "changed": float(features.differs(points, bases).sum(axis=1).mean()) if rows.size else None,
+        "outside_box": int(outside.sum()),
         "evaluations": float(n_evaluations.mean()),
         "ms": 1000 * elapsed / len(scene.targets),
     }
@@ -240,6 +274,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=-1, help="workers that train members")
     arguments = parser.parse_args()
     cells = [Cell(*setting) for setting in product(arguments.data, arguments.family, arguments.space, arguments.seed)]
+    cells += [MIXED] * (tuple(arguments.data) == DATA)
     missing = [cell for cell in cells if not path_of(cell).exists()]
     with Progress() as progress:
         task = progress.add_task("Cells", total=len(missing))

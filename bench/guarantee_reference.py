@@ -106,7 +106,7 @@ def compare(folder: Path, n_jobs: int) -> list[Any]:
             verbose=-1,
         )
     deciding, audit = (Ensemble(draws[role].models, [0, 1]) for role in ("certify", "audit"))
-    targets = problem.model.labels(bases)[:, 0]
+    targets = problem.model.labels(bases) == problem.model.classes
     task = Task(bases, targets, features.box(originals), list(range(len(bases))))
     ladders = Steering(FrontierSearch(), problem, steering, len(steering)).ladders(task)
     walks = walk_ladders(ladders, targets, deciding, GUARANTEE)

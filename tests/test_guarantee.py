@@ -36,7 +36,7 @@ def scene(request):
     features = FeatureSpace.infer(train)
     problem = Problem(Ensemble([model.fit(train, y[:300])], [0, 1]), features, train, y[:300])
     originals = X[300 : 300 + N_ROWS]
-    targets = 1 - problem.model.labels(originals)[:, 0]
+    targets = problem.model.labels(originals) != problem.model.classes
     box, seeds = features.box(originals), list(range(N_ROWS))
     based = GrowingSpheres().explain(originals, targets, problem, box, seeds)
     assert based.found.all()
@@ -56,7 +56,7 @@ def handed_out(scene, search, *, fresh):
             found.append(walk.passed > 0)
             if walk.passed:
                 point = ladders.points[row, ladders.exists[row]][[walk.passed - 1]]
-                covered.append(audit.votes(point, task.targets[row])[0] / N_AUDIT >= GUARANTEE.delta)
+                covered.append(audit.votes(point, task.targets[row][None])[0] / N_AUDIT >= GUARANTEE.delta)
                 distance.append(problem.features.distance(point, task.bases[[row]])[0])
     return np.mean(covered), np.mean(found), np.median(distance)
 
