@@ -318,11 +318,11 @@ class Certificate:
     def __str__(self) -> str:
         who = "fresh models" if self.members == "fresh" else "models that also steered the search"
         verdict = (
-            f"{self.n_agree} of {self.n_models} {who} agree: valid for >= {_percent(self.lower_bound)} "
-            f"with {_percent(self.guarantee.confidence)} confidence"
+            f"{self.n_agree} of {self.n_models} {who} agree: valid for >= {percent(self.lower_bound)} "
+            f"with {percent(self.guarantee.confidence)} confidence"
         )
         if not self.certified:
-            return f"{verdict}, short of the {_percent(self.guarantee.delta)} asked for"
+            return f"{verdict}, short of the {percent(self.guarantee.delta)} asked for"
         return verdict if self.members == "fresh" else f"{verdict} (optimistic: not tested on fresh models)"
 
     def to_json(self) -> str:
@@ -364,7 +364,7 @@ class Certificate:
         return certificate
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Write a share as a percentage, rounded down so that it never claims more than was shown."""
     return f"{math.floor(share * 1000 + 1e-9) / 10:g} %"
 

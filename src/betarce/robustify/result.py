@@ -12,6 +12,9 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
+from betarce.robustify.html import item_html, result_html
+from betarce.robustify.pictures import draw_changes, draw_votes
+from betarce.robustify.summary import By, by_feature, by_measure
 
 Status = Literal["certified", "base-not-found", "not-found", "infeasible", "budget-spent"]
 Which = Literal["original", "base", "robust"]
@@ -95,6 +98,27 @@ class RobustCounterfactual:
         """
         return changes([self]).drop(columns="row")
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what to change: original, base and robust value of every feature that differs.
+
+        Numbers lie on the range of the training table; categories are written out, from what is to what should be.
+        Of more than 30 features that differ, the 30 largest changes are drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new ones of a fitting size by default.
+
+        Returns
+        -------
+        matplotlib axes
+            Without a certified point, they say why there is none.
+        """
+        return draw_changes(self, ax)
+
+    def _repr_html_(self) -> str:
+        return item_html(self)
+
 
 class Result(Sequence[RobustCounterfactual]):
     """Robust counterfactuals for a batch of rows, in their order."""
@@ -159,6 +183,68 @@ class Result(Sequence[RobustCounterfactual]):
             One line for each row and feature that differs: "row", "feature", "from", "base", "to".
         """
         return changes(self._items)
+
+    def summary(self, by: By = "measure") -> pd.DataFrame:
+        """Sum the batch up in a small table.
+
+        Parameters
+        ----------
+        by : {"measure", "feature"}
+            "measure": how many rows have which status, and what the answers are like. "feature": which features change
+            most often.
+
+        Returns
+        -------
+        DataFrame
+            By measure, one line each for all rows, for every status met, and for every measure: "rows" (that are so,
+            or that have it), "median", "mean", "min" and "max". Distances (L1, in ranges of the features), features
+            changed and lower bound are those of the certified rows; evaluations and milliseconds are a row's.
+
+            By feature, one line a feature that changes in some certified row, the most frequent first: "rows", "share"
+            (of the certified rows), "up" and "down" (rows in which it grows or falls; blank for names without an
+            order), "median_change" (in ranges, where it changes; 1 for another name).
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from betarce import BetaRCE
+        >>> X = pd.DataFrame({"debt": np.arange(200) * 100, "age": np.arange(200) * 7 % 60})
+        >>> y = np.arange(200) < 100
+        >>> rce = BetaRCE(LogisticRegression(), base=None, delta=0.8, random_state=0, verbose=-1).fit(X, y)
+        >>> result = rce.explain(X[150:153])
+        >>> result.summary().loc[["all", "certified", "features_changed"], ["rows", "median", "max"]]
+                          rows  median  max
+        all                  3     NaN  NaN
+        certified            3     NaN  NaN
+        features_changed     3     1.0  1.0
+        >>> result.summary(by="feature")[["rows", "share", "up", "down"]]
+                 rows  share  up  down
+        feature
+        debt        3    1.0   0     3
+        """
+        if by not in get_args(By):
+            raise InvalidInput(f"`by` must be 'measure' or 'feature'; got {by!r}.")
+        return by_measure(self._items) if by == "measure" else by_feature(self._items, self._features)
+
+    def plot_votes(self, ax: Any = None) -> Any:
+        """Draw who voted how: one line a row, one cell a member that certifies, the outcome in words at the right.
+
+        A column is a member: one that dissents on many rows shows. The first 40 rows are drawn; for the next,
+        ``result[40:80].plot_votes()``.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new ones of a fitting size by default.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return draw_votes(self._items, ax)
+
+    def _repr_html_(self) -> str:
+        return result_html(self._items)
 
     def to_frame(self) -> pd.DataFrame:
         """Put everything in one table: original, base and robust side by side, then the item.

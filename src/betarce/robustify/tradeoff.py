@@ -8,11 +8,12 @@ import pandas as pd
 
 from betarce.arrays import FloatArray
 from betarce.ensemble import Ensemble
-from betarce.errors import InvalidInput, UnreachableGuarantee, require
+from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.features import FeatureSpace
 from betarce.posterior import Guarantee
 from betarce.robustify.answers import Batch
 from betarce.robustify.certify import rungs_passed
+from betarce.robustify.style import BLUE, GREY, MARKS, new_axes
 from betarce.search import Ladders
 
 
@@ -60,19 +61,16 @@ class Frontier:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw distance against lower bound; gives the matplotlib axes."""
-        plt = require("matplotlib.pyplot", extra="plot", purpose="A plot")
-        ax = plt.subplots(figsize=(6, 4), layout="constrained")[1] if ax is None else ax
+        ax = new_axes(ax, 6, 4)
         rungs = self.table[self.table["kind"] == "rung"]
-        ax.plot(rungs["distance_to_base"], rungs["lower_bound"], "o-", color="#0072B2", ms=4, lw=1, label="candidates")
-        for kind, marker, color in (("base", "s", "#999999"), ("paper", "D", "#D55E00")):
-            row = self.table[self.table["kind"] == kind]
-            label = {"base": "base", "paper": "paper's search"}[kind]
-            ax.plot(row["distance_to_base"], row["lower_bound"], marker, color=color, ms=8, label=label)
-        chosen = self.table[self.table["chosen"]]
-        ax.plot(
-            chosen["distance_to_base"], chosen["lower_bound"], "*", color="#009E73", ms=16, label="handed out", zorder=3
-        )
-        ax.axhline(self.guarantee.delta, color="#333333", lw=0.8, ls="--")
+        ax.plot(rungs["distance_to_base"], rungs["lower_bound"], "o-", color=BLUE, ms=4, lw=1, label="candidates")
+        for points, look, label in (
+            (self.table[self.table["kind"] == "base"], MARKS["base"], "base"),
+            (self.table[self.table["kind"] == "paper"], MARKS["paper"], "paper's search"),
+            (self.table[self.table["chosen"]], MARKS["robust"], "handed out"),
+        ):
+            ax.plot(points["distance_to_base"], points["lower_bound"], ls="", label=label, zorder=3, **look)
+        ax.axhline(self.guarantee.delta, color=GREY, lw=0.8, ls="--", zorder=1)
         ax.annotate(
             f"delta = {self.guarantee.delta:g}",
             (1, self.guarantee.delta),
