@@ -27,7 +27,7 @@ def ladders_of(rungs):
     points = np.array(rungs, dtype=float)[..., None]
     n = len(points)
     exists = ~np.isnan(points[..., 0])
-    return Ladders(np.nan_to_num(points), exists, np.arange(points.shape[1]), np.zeros(n, int), np.zeros(n, bool))
+    return Ladders(np.nan_to_num(points), exists, np.zeros(exists.shape), np.zeros(n, int), np.zeros(n, bool))
 
 
 def members(n, rng):

@@ -116,7 +116,9 @@ class Steering:
 
         result = search.find(task.bases, is_robust, self._problem.features, task.box, task.seeds)
         spent = np.array([status == "budget-spent" for status in result.status])
-        return Ladders(result.points[:, None], result.found[:, None], np.array([0.0]), result.n_evaluations, spent)
+        return Ladders(
+            result.points[:, None], result.found[:, None], np.zeros((len(task.bases), 1)), result.n_evaluations, spent
+        )
 
     def _fill(self, ladders: Ladders, rows: IntArray, task: Task) -> Ladders:
         """Where climbing met nothing at all, let Growing Spheres look around."""

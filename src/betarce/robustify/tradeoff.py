@@ -110,7 +110,7 @@ def tradeoff(
     table = pd.DataFrame(
         {
             "kind": ["rung"] * len(rungs) + [kind for kind, _ in others],
-            "depth": np.append(ladders.levels[ladders.exists[0]], [np.nan] * len(others)),
+            "depth": np.append(ladders.levels[0, ladders.exists[0]], [np.nan] * len(others)),
             "distance_to_base": features.distance(points, batch.based.points),
             "distance_to_original": features.distance(points, batch.originals),
             "n_agree": votes,

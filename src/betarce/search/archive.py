@@ -10,30 +10,31 @@ class Archive:
 
     Parameters
     ----------
-    n_rows, n_features : int
-    levels : array of float, descending
-        The depths to keep apart. A last level of -inf takes every valid point.
+    levels : array of float, shape (rows, levels), descending
+        The depths to keep apart, for each row. A last level of -inf takes every valid point.
+    n_features : int
 
     Examples
     --------
-    >>> archive = Archive(1, 1, levels=np.array([2.0, 1.0, 0.0]))
+    >>> archive = Archive(np.array([[2.0, 1.0, 0.0]]), n_features=1)
     >>> points, depth, cost = np.array([[5.0], [3.0]]), np.array([2.5, 0.5]), np.array([5.0, 3.0])
     >>> archive.add(np.array([0, 0]), points, depth, np.array([True, True]), cost)
     >>> archive.best()[1]
     array([[5., 5., 3.]])
     """
 
-    def __init__(self, n_rows: int, n_features: int, levels: FloatArray) -> None:
+    def __init__(self, levels: FloatArray, n_features: int) -> None:
         self.levels = levels
-        self._points = np.zeros((n_rows, len(levels), n_features))
-        self._cost = np.full((n_rows, len(levels)), np.inf)
+        self._points = np.zeros((*levels.shape, n_features))
+        self._cost = np.full(levels.shape, np.inf)
 
     def add(self, rows: IntArray, points: FloatArray, depth: FloatArray, valid: BoolArray, cost: FloatArray) -> None:
         """Take note of evaluated points."""
-        level = np.searchsorted(-self.levels, -depth)
-        keep = np.flatnonzero(valid & (level < len(self.levels)))
+        n_levels = self.levels.shape[1]
+        level = (depth[:, None] < self.levels[rows]).sum(axis=1)
+        keep = np.flatnonzero(valid & (level < n_levels))
         keep = keep[cost[keep] < self._cost[rows[keep], level[keep]]]
-        place = rows[keep] * len(self.levels) + level[keep]
+        place = rows[keep] * n_levels + level[keep]
         order = np.lexsort((cost[keep], place))
         first = np.flatnonzero(np.diff(place[order], prepend=-1))
         winners = keep[order[first]]
@@ -46,7 +47,7 @@ class Archive:
         What is deep enough for one level is deep enough for all shallower ones.
         """
         points, cost = self._points.copy(), self._cost.copy()
-        for k in range(1, len(self.levels)):
+        for k in range(1, self.levels.shape[1]):
             cheaper = cost[:, k - 1] < cost[:, k]
             points[cheaper, k] = points[cheaper, k - 1]
             cost[cheaper, k] = cost[cheaper, k - 1]

@@ -1,9 +1,10 @@
 """Frontier: for every level of depth, the closest point that is so deep.
 
 Depth says how far inside the target class a point lies under all search members together. From the base the search
-climbs by moves along single features, always the one that gains most depth for its distance; places a rung at every
-level that it passed; then puts features back towards the base as far as each level allows. What comes out is a ladder,
-deepest and farthest first. The search knows a depth and a feature space, no models.
+climbs, always by the move that gains most depth for its distance; places a rung at every level that it passed; then
+moves the rungs closer to the base: where slopes are known by turning them into the cheapest direction, else by putting
+single features back. What comes out is a ladder, deepest and farthest first. The search knows a depth and a feature
+space, no models.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,14 +17,21 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features import Box, FeatureSpace, Norm
 from betarce.search.archive import Archive
+from betarce.search.direction import steepest
+from betarce.search.ladders import Ladders
+from betarce.search.levels import DEEPEST, levels_above
 
-_LEVELS = np.append(np.geomspace(8.0, 0.8, 24), -np.inf)
-_GOOD_ENOUGH = 0.8  # of the best gain for its distance: then the larger step is taken
-_SPREADING = 0.5  # share of L2 from which moves along the whole gradient are tried
+_GOOD_ENOUGH = 0.9  # of the best gain for its distance: then the larger step is taken
+_SPREADING = 0.5  # share of L2 from which moves along many features are tried even if slopes must be guessed
 _STEEPEST = 4  # features tried where slopes are known
 _MOST_FEATURES = 64  # features tried at once where they are not
 _FRACTIONS = np.array([1.0, 0.5, 0.25, 0.1])
 _APPROACH = np.array([0.0, 0.15, 0.3, 0.45, 0.6, 0.75])  # shares of the way from an anchor to the base
+_TRIES = 3  # points on the way between two levels, for each rung
+_MARGIN = 0.03  # of the depth above the last point: rungs aim at so much more than their level
+_BLENDS = np.array([1.0, 0.5, 0.25])  # shares of the way from a rung to where its slopes point
+_SHRINKS = np.array([1.0, 0.95])
+_DIGITS = 4  # of what is computed from depths and slopes: these differ in their last bits from batch to batch
 _STRIDE = 3  # every third rung is refined in each round
 
 
@@ -37,52 +45,6 @@ class Depth(Protocol):
         """Give the gradient of the depth, shape (k, d); None where there is none."""
 
 
-@dataclass(frozen=True, eq=False)
-class Ladders:
-    """For each row a sequence of points, safest first and closest last.
-
-    Attributes
-    ----------
-    points : array of shape (n, rungs, d)
-    exists : array of bool, shape (n, rungs)
-        Which rungs hold a point of their own.
-    levels : array of float, shape (rungs,)
-        The depth that each rung's points have at least.
-    n_evaluations : array of int, shape (n,)
-    spent : array of bool, shape (n,)
-        Whether the budget ran out before the search was through.
-    """
-
-    points: FloatArray
-    exists: BoolArray
-    levels: FloatArray
-    n_evaluations: IntArray
-    spent: BoolArray
-
-    @classmethod
-    def none(cls, n_rows: int, n_features: int) -> "Ladders":
-        """Give ladders without any rung."""
-        return cls(
-            np.zeros((n_rows, 1, n_features)),
-            np.zeros((n_rows, 1), dtype=bool),
-            np.array([-np.inf]),
-            np.zeros(n_rows, dtype=np.intp),
-            np.zeros(n_rows, dtype=bool),
-        )
-
-    def spread(self, rows: IntArray, n_rows: int) -> "Ladders":
-        """Give these ladders to some of `n_rows` rows, and none to the others."""
-        whole = [np.zeros((n_rows, *part.shape[1:]), dtype=part.dtype) for part in self._by_row]
-        for target, part in zip(whole, self._by_row, strict=True):
-            target[rows] = part
-        points, exists, n_evaluations, spent = whole
-        return Ladders(points, exists, self.levels, n_evaluations, spent)
-
-    @property
-    def _by_row(self) -> tuple[FloatArray, BoolArray, IntArray, BoolArray]:
-        return self.points, self.exists, self.n_evaluations, self.spent
-
-
 @dataclass(frozen=True)
 class FrontierSearch:
     """Closest points by depth.
@@ -91,13 +53,13 @@ class FrontierSearch:
     ----------
     norm : float or {"l1", "l2"}
         What "closest" means; a number between 0 and 1 is the share of L2 in a mixture of both. The default costs hardly
-        any L1 and keeps single features from going needlessly far.
+        any L1 and much less L2 than L1 alone.
     steps : tuple of float
         Lengths of the moves that are tried, in units of the features' ranges.
     max_climbs : int
         Moves from the base to the deepest rung, at most.
     refinements : int
-        Rounds in which features are put back towards the base.
+        Rounds in which rungs are moved closer to the base.
     max_evaluations : int
         Budget a row.
 
@@ -133,9 +95,9 @@ class FrontierSearch:
                 raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {getattr(self, name)!r}.")
 
     @property
-    def spreads(self) -> bool:
-        """Whether moves along many features at once can pay: not in L1."""
-        return self.norm == "l2" or (not isinstance(self.norm, str) and self.norm > _SPREADING)
+    def share(self) -> float:
+        """The share of L2 in the cost."""
+        return float({"l1": 0.0, "l2": 1.0}[self.norm] if isinstance(self.norm, str) else self.norm)
 
     def climb(
         self,
@@ -168,9 +130,9 @@ class FrontierSearch:
         run.place_rungs(path)
         deep = None if anchors is None else anchors(np.arange(len(bases)))
         if deep is not None:
-            run.walk_to(deep, np.flatnonzero(path.depth[:, -1] < _LEVELS[0]))
+            run.walk_to(deep, np.flatnonzero(path.depth[:, -1] < DEEPEST))
         for turn in range(self.refinements):
-            run.put_back(turn)
+            run.refine(turn)
         ladders = run.ladders()
         return ladders if deep is None else run.extend(run.extend(ladders, deep[:, 0]), deep[:, -1])
 
@@ -196,22 +158,25 @@ class _Run:
         seeds: Sequence[int],
     ) -> None:
         self.search, self.bases, self.depth, self.features, self.box = search, bases, depth, features, box
-        self.archive = Archive(len(bases), bases.shape[1], _LEVELS)
         self.generators = [np.random.default_rng(seed) for seed in seeds]
-        self.evaluations = np.zeros(len(bases), dtype=np.intp)
         self.spent = np.zeros(len(bases), dtype=bool)
         self.free = box.lower < box.upper
+        rows: IntArray = np.arange(len(bases))
+        points = features.project(bases, box)
+        reached, valid = depth(points, rows)
+        self.start = points, reached, self._cost(points, bases)
+        self.archive = Archive(levels_above(np.round(reached, _DIGITS)), bases.shape[1])
+        self.archive.add(rows, points, reached, valid, self.start[2])
+        self.evaluations = np.ones(len(bases), dtype=np.intp)
 
     def climb(self) -> _Path:
-        """Go up by single features, always the best gain for its distance."""
+        """Go up, always by the best gain for its distance."""
         rows: IntArray = np.arange(len(self.bases))
-        points = self.features.project(self.bases, self.box)
-        depth, cost, _ = self._evaluate(rows, points)
-        self.start = points.copy(), depth.copy(), cost.copy()
+        points, depth, cost = (part.copy() for part in self.start)
         path, depths = [points.copy()], [depth.copy()]
         active: IntArray = rows
         for _ in range(self.search.max_climbs):
-            active = active[depth[active] < _LEVELS[0]]
+            active = active[depth[active] < DEEPEST]
             if not active.size:
                 break
             moved = self._climb_once(active, points, depth, cost)
@@ -226,17 +191,19 @@ class _Run:
         """Move every row that can gain; give those that did."""
         slopes = self.depth.slopes(points[rows], rows)
         moves = self._single_moves(rows, points, slopes)
-        rows, moves = self._affordable(rows, moves)
+        spreads = self.search.share > (_SPREADING if slopes is None else 0)
+        can = self._affordable(rows, moves.shape[1] + spreads * len(self.search.steps))
+        rows, moves = rows[can], moves[can]
         if not rows.size:
             return rows
         candidates, new_depth, new_cost = self._evaluate_moves(rows, points, moves)
-        if self.search.spreads:
-            slopes = self._estimated(moves, new_depth, depth[rows]) if slopes is None else slopes
-            dense = self._evaluate_moves(rows, points, self._dense_moves(slopes))
+        if spreads:
+            slopes = self._estimated(moves, new_depth, depth[rows]) if slopes is None else slopes[can]
+            many = self._evaluate_moves(rows, points, self._spread_moves(rows, points, slopes))
             candidates, new_depth, new_cost = (
-                np.concatenate(parts, axis=1) for parts in zip((candidates, new_depth, new_cost), dense, strict=True)
+                np.concatenate(parts, axis=1) for parts in zip((candidates, new_depth, new_cost), many, strict=True)
             )
-        gain = np.minimum(new_depth, _LEVELS[0]) - depth[rows, None]
+        gain = np.minimum(new_depth, DEEPEST) - depth[rows, None]
         price = np.maximum(new_cost - cost[rows, None], 1e-6)
         ratio = np.where(gain > 1e-9, gain / price, -np.inf)
         best = ratio.max(axis=1, keepdims=True)
@@ -265,7 +232,7 @@ class _Run:
             lengths = np.broadcast_to(np.concatenate([steps, -steps]), (*columns.shape, 2 * len(steps)))
         else:
             slopes = slopes * self.features.scale
-            ahead = np.where(slopes > 0, self.box.upper[rows] - points[rows], points[rows] - self.box.lower[rows])
+            ahead = self._room(rows, points[rows], slopes)
             homeward = (self.bases[rows] - points[rows]) * slopes > 0
             # A move towards the base costs less than nothing, so its slope counts for more than any other.
             appeal = np.where(ahead > 0, np.abs(slopes) * np.where(homeward, 1e6, 1.0), -1.0)
@@ -277,11 +244,18 @@ class _Run:
         )
         return moves.reshape(len(rows), -1, points.shape[1])
 
-    def _dense_moves(self, slopes: FloatArray) -> FloatArray:
-        """Give moves along the whole gradient, shape (rows, k, d)."""
-        direction = slopes * self.features.scale
-        direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-12)
+    def _spread_moves(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Give moves along all features that are worth their cost, shape (rows, k, d)."""
+        direction = self._direction(rows, points[rows], slopes * self.features.scale)
         return np.asarray(np.array(self.search.steps)[:, None] * (direction * self.features.scale)[:, None])
+
+    def _direction(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Give the cheapest direction to rise in, among the features that have room for it."""
+        return steepest(np.where(self._room(rows, points, slopes) > 0, slopes, 0.0), self.search.share)
+
+    def _room(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Say how far each feature can go the way it rises."""
+        return np.where(slopes > 0, self.box.upper[rows] - points, points - self.box.lower[rows])
 
     def _estimated(self, moves: FloatArray, new_depth: FloatArray, depth: FloatArray) -> FloatArray:
         """Read slopes off the single moves that were tried anyway."""
@@ -298,17 +272,23 @@ class _Run:
         return np.stack([self.generators[i].choice(d, _MOST_FEATURES, replace=False) for i in rows])
 
     def place_rungs(self, path: _Path) -> None:
-        """Put a point where the path passes each level, by the rule of three between its two ends."""
-        levels = _LEVELS[:-1]
-        reached = path.depth[:, :, None] >= levels
+        """Put a point where the path passes each level, by the rule of three between ever closer ends."""
+        levels = self.archive.levels
+        reached = path.depth[:, :, None] >= levels[:, None]
         after = reached.argmax(axis=1)
         rows, k = np.nonzero(reached.any(axis=1) & (after > 0))
-        high, low = after[rows, k], after[rows, k] - 1
-        below, above = path.depth[rows, low], path.depth[rows, high]
-        share = np.clip((levels[k] - below) / np.maximum(above - below, 1e-12), 0, 1)
-        start, end = path.points[rows, low], path.points[rows, high]
-        for slack in (0.02, 0.1, 0.3):  # the true curve sags below or bulges above the straight line
-            self._try(rows, start + np.minimum(share + slack * (1 - share), 1)[:, None] * (end - start))
+        start, end = path.points[rows, after[rows, k] - 1], path.points[rows, after[rows, k]]
+        below, above = path.depth[rows, after[rows, k] - 1], path.depth[rows, after[rows, k]]
+        level = levels[rows, k]
+        aim = level + _MARGIN * (level - below)
+        left, right = np.zeros(len(rows)), np.ones(len(rows))
+        for _ in range(_TRIES):
+            part = np.clip((aim - below) / np.maximum(above - below, 1e-12), 0.02, 0.98)
+            share = np.round(left + part * (right - left), _DIGITS)
+            depth = self._try(rows, start + share[:, None] * (end - start))
+            deep = depth >= level
+            left, below = np.where(deep, left, share), np.where(deep, below, depth)
+            right, above = np.where(deep, share, right), np.where(deep, depth, above)
 
     def walk_to(self, anchors: FloatArray, rows: IntArray) -> None:
         """Take over the anchors' features one by one, best gain for its distance first, up to the anchor itself."""
@@ -338,11 +318,32 @@ class _Run:
                 points[going], depth[going], cost[going] = candidates[taken], new_depth[taken], new_cost[taken]
                 open_[going, chosen[going]] = False
 
-    def put_back(self, turn: int) -> None:
-        """Move single features of the rungs back towards the base, wholly or in part."""
+    def refine(self, turn: int) -> None:
+        """Move some of the rungs closer to the base."""
         points, rows, levels = self.archive.distinct()
         mine = levels % _STRIDE == turn % _STRIDE
         points, rows = points[mine], rows[mine]
+        slopes = self.depth.slopes(points, rows)
+        if slopes is None:
+            self._put_back(points, rows)
+        else:
+            self._turn(points, rows, slopes * self.features.scale)
+
+    def _turn(self, points: FloatArray, rows: IntArray, slopes: FloatArray) -> None:
+        """Turn rungs towards the cheapest points that are as deep, if the slopes at the rungs held everywhere."""
+        away = (points - self.bases[rows]) / self.features.scale
+        direction = self._direction(rows, self.bases[rows], slopes)
+        rise, slope = (slopes * away).sum(axis=1), (slopes * direction).sum(axis=1)
+        useful = np.flatnonzero((rise > 0) & (slope > 0))
+        away, rows = away[useful], rows[useful]
+        ideal = direction[useful] * np.round(rise[useful] / slope[useful], _DIGITS)[:, None]
+        ways = away[:, None] + _BLENDS[:, None] * (ideal - away)[:, None]
+        ways = (ways[:, :, None] * _SHRINKS[:, None]).reshape(-1, away.shape[1])
+        owners = np.repeat(rows, len(_BLENDS) * len(_SHRINKS))
+        self._try(owners, self.bases[owners] + ways * self.features.scale)
+
+    def _put_back(self, points: FloatArray, rows: IntArray) -> None:
+        """Move single features back towards the base, wholly or in part."""
         away = points - self.bases[rows]
         which, columns = np.nonzero(np.abs(away) > 1e-9 * self.features.scale)
         k = len(_FRACTIONS)
@@ -367,14 +368,14 @@ class _Run:
         depth, cost, valid = np.full(n * k, -np.inf), np.zeros(n * k), np.zeros(n * k, dtype=bool)
         depth[can], cost[can], valid[can] = self._evaluate(rows[can], points[can])
         first = ladders.exists.argmax(axis=1)
-        top = np.where(ladders.exists.any(axis=1), ladders.levels[first], 0.0)
+        top = np.where(ladders.exists.any(axis=1), ladders.levels[np.arange(n), first], 0.0)
         top_cost = self._cost(ladders.points[np.arange(n), first], self.bases)
         farther = cost > np.where(ladders.exists.any(axis=1), top_cost, 0.0)[rows]
         exists = (valid & (depth >= top[rows]) & farther).reshape(n, k)
         return Ladders(
             np.concatenate([points.reshape(n, k, -1), ladders.points], axis=1),
             np.concatenate([exists, ladders.exists], axis=1),
-            np.append(np.full(k, _LEVELS[0]), ladders.levels),
+            np.concatenate([np.full((n, k), DEEPEST), ladders.levels], axis=1),
             ladders.n_evaluations,
             ladders.spent,
         )
@@ -384,26 +385,28 @@ class _Run:
         points, cost = self.archive.best()
         exists = np.isfinite(cost)
         exists[:, 1:] &= cost[:, 1:] < cost[:, :-1]
-        return Ladders(points, exists, _LEVELS, self.evaluations, self.spent)
+        return Ladders(points, exists, self.archive.levels, self.evaluations, self.spent)
 
-    def _try(self, rows: IntArray, points: FloatArray) -> None:
-        """Evaluate points, as far as the budget of each row goes."""
+    def _try(self, rows: IntArray, points: FloatArray) -> FloatArray:
+        """Evaluate points, as far as the budget of each row goes; give their depth, -inf beyond it."""
         left = self.search.max_evaluations - self.evaluations
         order = np.argsort(rows, kind="stable")
         counts = np.bincount(rows, minlength=len(left))
         rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         affordable = rank < left[rows[order]]
         self.spent[rows[order[~affordable]]] = True
-        rows, points = rows[order[affordable]], points[order[affordable]]
-        if rows.size:
-            self._evaluate(rows, self.features.project(points, self.box.take(rows)))
+        tried = order[affordable]
+        depth = np.full(len(rows), -np.inf)
+        if tried.size:
+            candidates = self.features.project(points[tried], self.box.take(rows[tried]))
+            depth[tried], _, _ = self._evaluate(rows[tried], candidates)
+        return depth
 
-    def _affordable(self, rows: IntArray, moves: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Drop rows that cannot pay for another round."""
-        price = moves.shape[1] + (len(self.search.steps) if self.search.spreads else 0)
+    def _affordable(self, rows: IntArray, price: int) -> BoolArray:
+        """Say which rows can pay for another round."""
         can = self.evaluations[rows] + price <= self.search.max_evaluations
         self.spent[rows[~can]] = True
-        return rows[can], moves[can]
+        return np.asarray(can)
 
     def _evaluate(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         depth, valid = self.depth(points, rows)

@@ -1,0 +1,53 @@
+"""Candidates by row, from the safest to the closest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ladders:
+    """For each row a sequence of points, safest first and closest last.
+
+    Attributes
+    ----------
+    points : array of shape (n, rungs, d)
+    exists : array of bool, shape (n, rungs)
+        Which rungs hold a point of their own.
+    levels : array of float, shape (n, rungs)
+        The depth that each rung's points have at least.
+    n_evaluations : array of int, shape (n,)
+    spent : array of bool, shape (n,)
+        Whether the budget ran out before the search was through.
+    """
+
+    points: FloatArray
+    exists: BoolArray
+    levels: FloatArray
+    n_evaluations: IntArray
+    spent: BoolArray
+
+    @classmethod
+    def none(cls, n_rows: int, n_features: int) -> "Ladders":
+        """Give ladders without any rung."""
+        return cls(
+            np.zeros((n_rows, 1, n_features)),
+            np.zeros((n_rows, 1), dtype=bool),
+            np.full((n_rows, 1), -np.inf),
+            np.zeros(n_rows, dtype=np.intp),
+            np.zeros(n_rows, dtype=bool),
+        )
+
+    def spread(self, rows: IntArray, n_rows: int) -> "Ladders":
+        """Give these ladders to some of `n_rows` rows, and none to the others."""
+        whole = [np.zeros((n_rows, *part.shape[1:]), dtype=part.dtype) for part in self._by_row]
+        for target, part in zip(whole, self._by_row, strict=True):
+            target[rows] = part
+        points, exists, levels, n_evaluations, spent = whole
+        return Ladders(points, exists, levels, n_evaluations, spent)
+
+    @property
+    def _by_row(self) -> tuple[FloatArray, BoolArray, FloatArray, IntArray, BoolArray]:
+        return self.points, self.exists, self.levels, self.n_evaluations, self.spent
