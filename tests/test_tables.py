@@ -222,7 +222,9 @@ def test_members_that_lack_a_category_are_refused_before_the_search_with_advice(
 
 
 class TestClasses:
-    GRADES = pd.Series(pd.qcut(TABLE["income"] - 3 * TABLE["debt"], 4, labels=["bad", "fair", "good", "top"]).astype(str))
+    GRADES = pd.Series(
+        pd.qcut(TABLE["income"] - 3 * TABLE["debt"], 4, labels=["bad", "fair", "good", "top"]).astype(str)
+    )
 
     def rce(self, **options):
         model = one_hot_pipeline(LogisticRegression(max_iter=500))
@@ -286,6 +288,4 @@ def test_native_categories_and_missing_values_need_no_pipeline():
     result = rce.explain(table[200:206])
     assert result.certified.any()
     assert (result.robust.dtypes == table.dtypes).all()
-    np.testing.assert_array_equal(
-        result.robust["visits"].isna(), table.loc[result.robust.index, "visits"].isna()
-    )
+    np.testing.assert_array_equal(result.robust["visits"].isna(), table.loc[result.robust.index, "visits"].isna())

@@ -160,10 +160,9 @@ class _Run:
         self.search, self.bases, self.depth, self.features, self.box = search, bases, depth, features, box
         self.generators = [np.random.default_rng(seed) for seed in seeds]
         self.spent = np.zeros(len(bases), dtype=bool)
-        self.free = box.lower < box.upper
         rows: IntArray = np.arange(len(bases))
         points = features.project(bases, box)
-        reached, valid = depth(points, rows)
+        reached, valid = self._deep(points, rows)
         self.start = points, reached, self._cost(points, bases)
         self.archive = Archive(levels_above(np.round(reached, _DIGITS)), bases.shape[1])
         self.archive.add(rows, points, reached, valid, self.start[2])
@@ -192,17 +191,18 @@ class _Run:
         slopes = self.depth.slopes(points[rows], rows)
         moves = self._single_moves(rows, points, slopes)
         spreads = self.search.share > (_SPREADING if slopes is None else 0)
-        can = self._affordable(rows, moves.shape[1] + spreads * len(self.search.steps))
+        can = self._affordable(rows, moves.shape[1] + len(self.features.settings[0]) + spreads * len(self.search.steps))
         rows, moves = rows[can], moves[can]
         if not rows.size:
             return rows
-        candidates, new_depth, new_cost = self._evaluate_moves(rows, points, moves)
+        tried = [self._evaluate_ends(rows, points, points[rows, None] + moves)]
+        if len(self.features.settings[0]):
+            tried.append(self._evaluate_ends(rows, points, self._set(points[rows])))
         if spreads:
-            slopes = self._estimated(moves, new_depth, depth[rows]) if slopes is None else slopes[can]
-            many = self._evaluate_moves(rows, points, self._spread_moves(rows, points, slopes))
-            candidates, new_depth, new_cost = (
-                np.concatenate(parts, axis=1) for parts in zip((candidates, new_depth, new_cost), many, strict=True)
-            )
+            slopes = self._estimated(moves, tried[0][1], depth[rows]) if slopes is None else slopes[can]
+            ends = points[rows, None] + self._spread_moves(rows, points, slopes)
+            tried.append(self._evaluate_ends(rows, points, ends))
+        candidates, new_depth, new_cost = (np.concatenate(parts, axis=1) for parts in zip(*tried, strict=True))
         gain = np.minimum(new_depth, DEEPEST) - depth[rows, None]
         price = np.maximum(new_cost - cost[rows, None], 1e-6)
         ratio = np.where(gain > 1e-9, gain / price, -np.inf)
@@ -214,15 +214,28 @@ class _Run:
         depth[rows], cost[rows] = new_depth[moved, chosen], new_cost[moved, chosen]
         return rows
 
-    def _evaluate_moves(
-        self, rows: IntArray, points: FloatArray, moves: FloatArray
+    def _evaluate_ends(
+        self, rows: IntArray, points: FloatArray, ends: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Give the points that moves of shape (rows, k, d) lead to, with their depth and cost, both (rows, k)."""
-        n, k, d = moves.shape
+        """Give what is allowed of the ends of moves, shape (rows, k, d), with their depth and cost, both (rows, k).
+
+        What the rules or the grid took back altogether is not asked about: its depth is -inf.
+        """
+        n, k, d = ends.shape
         owners = np.repeat(rows, k)
-        candidates = self.features.project((points[rows, None] + moves).reshape(n * k, d), self.box.take(owners))
-        depth, cost, _ = self._evaluate(owners, candidates)
+        candidates = self.features.project(ends.reshape(n * k, d), self.box.take(owners))
+        moved = np.flatnonzero(self.features.differs(candidates, points[owners]).any(axis=1))
+        depth, cost = np.full(n * k, -np.inf), np.zeros(n * k)
+        if moved.size:
+            depth[moved], cost[moved], _ = self._evaluate(owners[moved], candidates[moved])
         return candidates.reshape(n, k, d), depth.reshape(n, k), cost.reshape(n, k)
+
+    def _set(self, points: FloatArray) -> FloatArray:
+        """Give each point every name, and every other value to which no small step leads, one at a time."""
+        columns, values = self.features.settings
+        ends = np.repeat(points[:, None], len(columns), axis=1)
+        ends[:, np.arange(len(columns)), columns] = values
+        return ends
 
     def _single_moves(self, rows: IntArray, points: FloatArray, slopes: FloatArray | None) -> FloatArray:
         """Give moves along single features, shape (rows, k, d): the steepest where slopes are known, else all."""
@@ -238,10 +251,13 @@ class _Run:
             appeal = np.where(ahead > 0, np.abs(slopes) * np.where(homeward, 1e6, 1.0), -1.0)
             columns = np.argsort(-appeal, axis=1, kind="stable")[:, :_STEEPEST]
             lengths = np.sign(np.take_along_axis(slopes, columns, axis=1))[..., None] * steps
-        moves = np.zeros((*lengths.shape, points.shape[1]))
-        np.put_along_axis(
-            moves, columns[..., None, None], (lengths * self.features.scale[columns][..., None])[..., None], 3
+        # A step shorter than the grid would be rounded away.
+        size = np.maximum(
+            np.abs(lengths) * self.features.scale[columns][..., None], self.features.unit[columns][..., None]
         )
+        size[self.features.is_nominal[columns]] = 0
+        moves = np.zeros((*lengths.shape, points.shape[1]))
+        np.put_along_axis(moves, columns[..., None, None], (np.sign(lengths) * size)[..., None], 3)
         return moves.reshape(len(rows), -1, points.shape[1])
 
     def _spread_moves(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
@@ -261,8 +277,10 @@ class _Run:
         """Read slopes off the single moves that were tried anyway."""
         length = moves.sum(axis=2, keepdims=True)
         rise = np.where(np.isfinite(new_depth), new_depth - depth[:, None], 0.0)[..., None]
-        tried = moves != 0
-        return np.asarray(np.where(tried, rise / length, 0.0).sum(axis=1) / np.maximum(tried.sum(axis=1), 1))
+        tried = (moves != 0) & (length != 0)
+        return np.asarray(
+            np.where(tried, rise / np.where(length == 0, 1, length), 0.0).sum(axis=1) / np.maximum(tried.sum(axis=1), 1)
+        )
 
     def _some_features(self, rows: IntArray) -> IntArray:
         """Pick the features to try: all of them, or, in wide tables, some at random."""
@@ -285,7 +303,7 @@ class _Run:
         for _ in range(_TRIES):
             part = np.clip((aim - below) / np.maximum(above - below, 1e-12), 0.02, 0.98)
             share = np.round(left + part * (right - left), _DIGITS)
-            depth = self._try(rows, start + share[:, None] * (end - start))
+            depth = self._try(rows, self.features.blend(end, start, 1 - share[:, None]))
             deep = depth >= level
             left, below = np.where(deep, left, share), np.where(deep, below, depth)
             right, above = np.where(deep, share, right), np.where(deep, depth, above)
@@ -294,7 +312,7 @@ class _Run:
         """Take over the anchors' features one by one, best gain for its distance first, up to the anchor itself."""
         for anchor in np.swapaxes(anchors[rows], 0, 1):
             points, depth, cost = (part[rows] for part in self.start)
-            open_ = self.free[rows] & (points != anchor)
+            open_ = self.box.free[rows] & self.features.differs(points, anchor)
             for _ in range(min(points.shape[1], _MOST_FEATURES)):
                 self.spent[rows[self.evaluations[rows] + open_.sum(axis=1) > self.search.max_evaluations]] = True
                 open_[self.spent[rows]] = False
@@ -325,33 +343,45 @@ class _Run:
         points, rows = points[mine], rows[mine]
         slopes = self.depth.slopes(points, rows)
         if slopes is None:
-            self._put_back(points, rows)
+            self._put_back(points, rows, np.ones(len(self.features), dtype=bool))
         else:
             self._turn(points, rows, slopes * self.features.scale)
+            self._put_back(points, rows, self.features.is_nominal)
 
     def _turn(self, points: FloatArray, rows: IntArray, slopes: FloatArray) -> None:
         """Turn rungs towards the cheapest points that are as deep, if the slopes at the rungs held everywhere."""
-        away = (points - self.bases[rows]) / self.features.scale
-        direction = self._direction(rows, self.bases[rows], slopes)
+        numbers = ~(self.features.is_nominal | np.isnan(points) | np.isnan(self.bases[rows]))
+        away = np.where(numbers, points - self.bases[rows], 0.0) / self.features.scale
+        direction = self._direction(rows, self.bases[rows], np.where(numbers, slopes, 0.0))
         rise, slope = (slopes * away).sum(axis=1), (slopes * direction).sum(axis=1)
         useful = np.flatnonzero((rise > 0) & (slope > 0))
-        away, rows = away[useful], rows[useful]
+        away, rows, starts = away[useful], rows[useful], np.where(numbers, self.bases[rows], points)[useful]
         ideal = direction[useful] * np.round(rise[useful] / slope[useful], _DIGITS)[:, None]
         ways = away[:, None] + _BLENDS[:, None] * (ideal - away)[:, None]
         ways = (ways[:, :, None] * _SHRINKS[:, None]).reshape(-1, away.shape[1])
-        owners = np.repeat(rows, len(_BLENDS) * len(_SHRINKS))
-        self._try(owners, self.bases[owners] + ways * self.features.scale)
+        k = len(_BLENDS) * len(_SHRINKS)
+        self._try(np.repeat(rows, k), np.repeat(starts, k, axis=0) + ways * self.features.scale)
 
-    def _put_back(self, points: FloatArray, rows: IntArray) -> None:
-        """Move single features back towards the base, wholly or in part."""
-        away = points - self.bases[rows]
-        which, columns = np.nonzero(np.abs(away) > 1e-9 * self.features.scale)
-        k = len(_FRACTIONS)
-        candidates = np.repeat(points[which], k, axis=0)
-        moved = np.repeat(away[which, columns], k) * np.tile(_FRACTIONS, len(which))
-        candidates[np.arange(len(candidates)), np.repeat(columns, k)] -= moved
-        shrunk = points - 0.07 * away
-        self._try(np.concatenate([np.repeat(rows[which], k), rows]), np.concatenate([candidates, shrunk]))
+    def _put_back(self, points: FloatArray, rows: IntArray, some: BoolArray) -> None:
+        """Move some single features back towards the base, wholly or in part."""
+        bases = self.bases[rows]
+        close = np.abs(points - bases) <= 1e-9 * self.features.scale
+        which, columns = np.nonzero(self.features.differs(points, bases) & ~close & some)
+        if not which.size:
+            return
+        numeric = ~(self.features.is_nominal[columns] | np.isnan(points[which, columns] - bases[which, columns]))
+        # A name goes back wholly or not at all.
+        fraction, member = np.meshgrid(_FRACTIONS, np.arange(len(which)))
+        kept = (numeric[member] | (fraction == 1)).ravel()
+        which, columns, fraction = (
+            part[kept] for part in (which[member.ravel()], columns[member.ravel()], fraction.ravel())
+        )
+        candidates = points[which]
+        back = self.features.blend(candidates, bases[which], fraction[:, None])
+        places = np.arange(len(which))
+        candidates[places, columns] = back[places, columns]
+        shrunk = self.features.blend(points, bases, 0.07)
+        self._try(np.concatenate([rows[which], rows]), np.concatenate([candidates, shrunk]))
 
     def extend(self, ladders: Ladders, anchors: FloatArray) -> Ladders:
         """Put points on the way to an anchor on top of each ladder, where they are as deep as its first rung.
@@ -360,7 +390,7 @@ class _Run:
         seem to; a row of the data is safer, if farther.
         """
         n, k = len(anchors), len(_APPROACH)
-        ways = anchors[:, None] + _APPROACH[:, None] * (self.bases - anchors)[:, None]
+        ways = self.features.blend(anchors[:, None], self.bases[:, None], _APPROACH[:, None])
         rows = np.repeat(np.arange(n), k)
         points = self.features.project(ways.reshape(n * k, -1), self.box.take(rows))
         can = (self.evaluations + k <= self.search.max_evaluations)[rows]
@@ -409,11 +439,18 @@ class _Run:
         return np.asarray(can)
 
     def _evaluate(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-        depth, valid = self.depth(points, rows)
+        depth, valid = self._deep(points, rows)
         cost = self._cost(points, self.bases[rows])
         self.archive.add(rows, points, depth, valid, cost)
         self.evaluations += np.bincount(rows, minlength=len(self.bases))
         return depth, cost, valid
+
+    def _deep(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Ask how deep points are; what breaks a link between columns is no answer, however deep."""
+        depth, valid = self.depth(points, rows)
+        if self.features.links:
+            valid = valid & ~self.features.violations(points, self.box.take(rows)).any(axis=1)
+        return depth, valid
 
     def _cost(self, points: FloatArray, bases: FloatArray) -> FloatArray:
         norm = self.search.norm
