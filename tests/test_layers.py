@@ -12,6 +12,7 @@ import betarce
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
     {"errors", "seeding", "arrays", "progress"},
+    {"readings"},
     {"posterior", "features", "data"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
