@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, make_classification
 
 import betarce as brce
 from betarce.ensemble import traversal
-from betarce.ensemble.affine import Peeled
+from betarce.ensemble.peeling import Peeled
 from betarce.ensemble.trees import TreeKernel, stack
 from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, fastest, one_thread
 

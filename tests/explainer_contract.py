@@ -25,7 +25,7 @@ ENCODER = ColumnTransformer([("names", OneHotEncoder(), ["d"])], remainder="pass
 MODEL = make_pipeline(ENCODER, LogisticRegression(C=100, max_iter=1000)).fit(TABLE, LABELS)
 FEATURES = FeatureSpace.infer(TABLE, rules={"c": immutable(), "d": one_of(["x", "y"])})
 POINTS = FEATURES.encode(TABLE)
-PROBLEM = Problem(Ensemble([MODEL], [0, 1], decode=FEATURES.decode), FEATURES, POINTS, LABELS.to_numpy())
+PROBLEM = Problem(Ensemble([MODEL], [0, 1], features=FEATURES), FEATURES, POINTS, LABELS.to_numpy())
 ORIGINALS = POINTS[:12]
 TARGETS = MODEL.predict(TABLE[:12])[:, None] != np.array([0, 1])
 SEEDS = list(range(12))

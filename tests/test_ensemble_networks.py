@@ -11,8 +11,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from betarce.ensemble import networks as kernels
-from betarce.ensemble.affine import Peeled
+from betarce.ensemble.arithmetic import Op
+from betarce.ensemble.front import Front, Output
 from betarce.ensemble.networks import NetworkKernel
+from betarce.ensemble.peeling import Peeled
 from betarce.models.network import Network, rounding
 from betarce.models.network_training import train_networks
 
@@ -23,11 +25,19 @@ THREE = np.digitize(X[:, 0] + 0.3 * X[:, 1], [0.5, 0.8])
 
 
 def stack(members, scalers=None):
-    peeled = [
-        Peeled(member, *(scaler or ()))
-        for member, scaler in zip(members, scalers or [None] * len(members), strict=True)
+    return kernels.stack(
+        [Peeled(member, front) for member, front in zip(members, fronts(scalers, len(members)), strict=True)]
+    )
+
+
+def fronts(scalers, n):
+    """Write scalers as what stands before a model."""
+    if scalers is None:
+        return [None] * n
+    return [
+        Front(tuple(Output(j, ops=(Op("*", a), Op("+", b))) for j, (a, b) in enumerate(zip(*scaler, strict=True))))
+        for scaler in scalers
     ]
-    return kernels.stack(peeled)
 
 
 def networks(y, n=6, **parameters):

@@ -9,11 +9,13 @@ from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import linear, networks, trees
-from betarce.ensemble.affine import Peeled, peel
 from betarce.ensemble.generic import GenericPart, label_codes
 from betarce.ensemble.kernel import Kernel
+from betarce.ensemble.peeling import Peeled, peel, unwrap
 from betarce.ensemble.stacked import StackedPart, turning_points
+from betarce.ensemble.witness import Witness
 from betarce.errors import InvalidInput
+from betarce.readings import Readable
 
 _KERNELS: tuple[Callable[[Sequence[Peeled]], Kernel | None], ...] = (linear.stack, networks.stack, trees.stack)
 _CHUNK = 1 << 22  # floats that one step of an evaluation may hold: 32 MiB
@@ -55,8 +57,11 @@ class Ensemble:
         The members.
     classes : array
         The labels, sorted.
+    features : feature space, optional
+        Says how the table that the models predict on is read off points of shape (n, d); by default a point is a row
+        of the table.
     decode : callable, optional
-        Turns points of shape (n, d) into the table that the models were trained on; as it is by default.
+        In place of `features`, where the table holds the numbers of the points: turns them into that table.
     probe : array of shape (n, d), optional
         Points on which every kernel is checked once against its members; a kernel that fails is not used.
 
@@ -76,6 +81,7 @@ class Ensemble:
         models: Sequence[object],
         classes: object,
         *,
+        features: Readable | None = None,
         decode: Callable[[FloatArray], Any] = np.asarray,
         probe: FloatArray | None = None,
     ) -> None:
@@ -84,12 +90,18 @@ class Ensemble:
         self.models = list(models)
         self.classes = np.asarray(classes)
         self._parts: list[tuple[IntArray, Part]] = []
-        for indices, peeled, kernel in _families(self.models, self.classes):
+        decode = decode if features is None else features.decode
+        witness = None
+        if features is not None:
+            width = 1 + max(reading.source for reading in features.readings)
+            witness = Witness(tuple(features.readings), decode, width, probe)
+        peeled = [peel(model, witness or _plain(model, decode, probe)) for model in self.models]
+        for indices, kernel in _families(peeled, self.models, self.classes):
             members = [self.models[i] for i in indices]
-            thresholds = [each.threshold for each in peeled]
+            thresholds = [peeled[i].threshold for i in indices]
             part: Part | None = None
             if kernel is not None:
-                turns = turning_points(thresholds, [each.turn or 0.0 for each in peeled])
+                turns = turning_points(thresholds, [peeled[i].turn or 0.0 for i in indices])
                 part = StackedPart(members, self.classes, decode, kernel, **turns)
                 part = part if _is_faithful(part, probe, self.classes, decode) else None
             self._parts.append((indices, part or GenericPart(members, self.classes, decode, thresholds)))
@@ -98,7 +110,7 @@ class Ensemble:
         return len(self.models)
 
     def __repr__(self) -> str:
-        kinds = sorted({type(peel(model).core).__name__ for model in self.models})
+        kinds = sorted({type(unwrap(model)[0]).__name__ for model in self.models})
         return f"Ensemble({len(self)} x {' | '.join(kinds)}, classes={self.classes.tolist()})"
 
     def labels(self, X: FloatArray) -> AnyArray:
@@ -199,11 +211,20 @@ def _accepted(wanted: BoolArray, rows: IntArray, codes: IntArray) -> BoolArray:
     return np.asarray(wanted.ravel().take(rows[:, None] * wanted.shape[1] + codes))
 
 
-def _families(models: Sequence[object], classes: AnyArray) -> Iterator[tuple[IntArray, list[Peeled], Kernel | None]]:
+def _plain(model: object, decode: Callable[[FloatArray], Any], probe: FloatArray | None) -> Witness:
+    """Take points for rows of the table that a model was trained on."""
+    core, steps, _ = unwrap(model)
+    known = [step for step in [*steps, core] if hasattr(step, "n_features_in_")]
+    width = int(known[0].n_features_in_) if known else 0
+    return Witness.of_numbers(width, decode, probe if probe is not None and probe.shape[1] == width else None)
+
+
+def _families(
+    peeled: Sequence[Peeled], models: Sequence[object], classes: AnyArray
+) -> Iterator[tuple[IntArray, Kernel | None]]:
     """Group members by family, each with its kernel or None."""
-    peeled = [peel(model) for model in models]
     stackable = [
-        np.array_equal(getattr(model, "classes_", []), classes) and each.turn is not None
+        each.readable and each.turn is not None and np.array_equal(getattr(model, "classes_", []), classes)
         for model, each in zip(models, peeled, strict=True)
     ]
     kinds = [type(each.core).__qualname__ if ok else "" for each, ok in zip(peeled, stackable, strict=True)]
@@ -212,7 +233,7 @@ def _families(models: Sequence[object], classes: AnyArray) -> Iterator[tuple[Int
         indices = np.array(list(group))
         members = [peeled[i] for i in indices]
         kernels = (stack(members) for stack in _KERNELS) if kind else iter(())
-        yield indices, members, next((kernel for kernel in kernels if kernel is not None), None)
+        yield indices, next((kernel for kernel in kernels if kernel is not None), None)
 
 
 def _is_faithful(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from betarce.arrays import FloatArray
-from betarce.ensemble.affine import Peeled
+from betarce.ensemble.design import Design, Fold, fold
+from betarce.ensemble.peeling import Peeled
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,24 +16,30 @@ class LinearKernel:
 
     Attributes
     ----------
-    weights : array of float, shape (members, outputs, features)
-        One output for two classes, one a class for more.
+    weights : array of float, shape (members, outputs, columns)
+        One output for two classes, one a class for more. The columns are those of the points or of the design.
     intercepts : array of float, shape (members, outputs)
-    reach : array of float, shape (features,)
-        The largest |weight| of any member, by which rounding errors grow with |x|.
+    reach : array of float, shape (columns,)
+        By how much at most the scores of any member move with |x|: rounding errors grow with it.
     offset : float
         The part of them that does not depend on x.
+    unit : float
+        The relative error of one operation, times how many there are.
+    design : Design or None
+        How points are spread out first; None if they are taken as they are.
     """
 
     weights: FloatArray
     intercepts: FloatArray
     reach: FloatArray
     offset: float
+    unit: float
+    design: Design | None = None
 
     @property
     def width(self) -> int:
-        """One product, one sum a score."""
-        return 2 * int(self.weights.shape[1])
+        """One product, one sum a score; and each member's share of the design."""
+        return 2 * int(self.weights.shape[1]) + (0 if self.design is None else 3 * self.design.width // len(self))
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -41,42 +48,73 @@ class LinearKernel:
         """Score points with a slice of the members; see `Kernel.scores`."""
         weights = self.weights[members]
         m, outputs, d = weights.shape
-        product = X @ weights.reshape(m * outputs, d).T
+        product = self._spread(X) @ weights.reshape(m * outputs, d).T
         product += self.intercepts[members].reshape(-1)
         return product if outputs == 1 else product.reshape(len(X), m, outputs)
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound the rounding error of a dot product of this length."""
-        operations = 8 * (X.shape[1] + 4)
-        return np.asarray(operations * np.finfo(float).eps * (np.abs(X) @ self.reach + self.offset))[:, None]
+        return np.asarray(self.unit * (np.abs(self._spread(X)) @ self.reach + self.offset))[:, None]
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of all scores; see `SlopedKernel.slopes`."""
         m, outputs, d = self.weights.shape
-        return weights.reshape(len(X), m * outputs) @ self.weights.reshape(m * outputs, d)
+        slopes = weights.reshape(len(X), m * outputs) @ self.weights.reshape(m * outputs, d)
+        return slopes if self.design is None else self.design.slopes(slopes, X)
+
+    def _spread(self, X: FloatArray) -> FloatArray:
+        return X if self.design is None else self.design.expand(X)
 
 
 def stack(models: Sequence[Peeled]) -> LinearKernel | None:
-    """Stack linear classifiers, scalers folded in; None if any of them is something else."""
+    """Stack linear classifiers, what stands before them folded in; None if any of them is something else.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    >>> stack([Peeled(model), Peeled(model)]).weights.shape
+    (2, 1, 1)
+    >>> stack([Peeled(model), Peeled("another model")]) is None
+    True
+    """
     from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier, SGDClassifier
     from sklearn.svm import LinearSVC
 
     families = (LogisticRegression, LogisticRegressionCV, LinearSVC, RidgeClassifier, SGDClassifier)
     if not all(type(model.core) in families for model in models):
         return None
-    folded = [_fold(model) for model in models]
-    if len({weights.shape for weights, *_ in folded}) > 1:
+    cores = [model.core for model in models]
+    weights = [np.atleast_2d(np.asarray(core.coef_, dtype=np.float64)) for core in cores]
+    intercepts = [
+        np.broadcast_to(np.asarray(core.intercept_, dtype=np.float64), len(w))
+        for core, w in zip(cores, weights, strict=True)
+    ]
+    # As many operations as columns, each as exact as the member's own numbers are.
+    units = [float(np.finfo(np.asarray(core.coef_).dtype).eps) for core in cores]
+    longest = max(w.shape[1] for w in weights)
+    design: Design | None = None
+    if any(model.front is not None for model in models):
+        found = fold([model.front for model in models], longest)
+        if found is None:
+            return None
+        design, folds = found
+        units += [each.unit for each in folds]
+        folded = [_fold(w, i, each) for w, i, each in zip(weights, intercepts, folds, strict=True)]
+    else:
+        folded = [(w, i, np.abs(w).max(axis=0), np.abs(i).max()) for w, i in zip(weights, intercepts, strict=True)]
+    if len({w.shape for w, *_ in folded}) > 1:
         return None
-    weights, intercepts, reach, offsets = (np.stack(parts) for parts in zip(*folded, strict=True))
-    return LinearKernel(weights, intercepts, reach.max(axis=0), float(offsets.max()))
+    stacked, shifts, reach, offsets = (np.stack(parts) for parts in zip(*folded, strict=True))
+    operations = 8 * (max(longest, stacked.shape[2]) + 4)
+    return LinearKernel(stacked, shifts, reach.max(axis=0), float(offsets.max()), operations * max(units), design)
 
 
-def _fold(model: Peeled) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    core = model.core
-    weights = np.atleast_2d(np.asarray(core.coef_, dtype=np.float64))
-    intercepts = np.broadcast_to(np.asarray(core.intercept_, dtype=np.float64), (len(weights),))
-    scale = np.ones(weights.shape[1]) if model.scale is None else model.scale
-    shift = np.zeros(weights.shape[1]) if model.shift is None else model.shift
-    size = np.abs(weights).max(axis=0)
-    offsets = size @ np.abs(shift) + np.abs(intercepts).max()
-    return weights * scale, intercepts + weights @ shift, size * np.abs(scale), np.asarray(offsets)
+def _fold(
+    weights: FloatArray, intercepts: FloatArray, front: Fold
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Bring weights of a front's outputs to the design; with a bound on all that is added up on the way."""
+    folded = (front.matrix @ weights.T).T
+    size = abs(front.matrix) @ np.abs(weights).max(axis=0)
+    offset = np.abs(weights).max(axis=0) @ np.abs(front.shift) + np.abs(intercepts).max()
+    return folded, intercepts + weights @ front.shift, size, np.asarray(offset)

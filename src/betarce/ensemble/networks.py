@@ -11,10 +11,9 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
-from betarce.ensemble.affine import Peeled
+from betarce.ensemble.design import Design, Fold, fold
+from betarce.ensemble.peeling import Peeled
 from betarce.models.network import Network, rounding, steepness
-
-Scaler = tuple[FloatArray, FloatArray]
 
 _TOGETHER = 8  # members per product: their activations for a hundred points fit in the cache
 _SIGMOID = 1e-15  # closer to 0 than this, a sigmoid rounds to 0.5 and a softmax to a tie
@@ -84,8 +83,9 @@ class NetworkKernel:
 
     @property
     def width(self) -> int:
-        """The widest layer, before and after its activation."""
-        return 2 * max(int(weights.shape[2]) for stack in self.stacks for weights in stack.weights)
+        """The widest layer, before and after its activation; and each member's share of the design."""
+        layers = 2 * max(int(weights.shape[2]) for stack in self.stacks for weights in stack.weights)
+        return layers + (0 if self.frame is None else 3 * self.frame.design.width // len(self))
 
     def __len__(self) -> int:
         """Give the number of members."""
@@ -96,6 +96,7 @@ class NetworkKernel:
         start, stop, step = members.indices(len(self))
         if step != 1:
             return self.scores(X, slice(None))[:, members]
+        X = self._spread(X)
         result = np.empty((len(X), max(stop - start, 0), self.n_outputs))
         for stack in self.stacks:
             low, high = np.searchsorted(stack.members, [start, stop])
@@ -107,15 +108,17 @@ class NetworkKernel:
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of all scores; see `SlopedKernel.slopes`."""
-        result = np.zeros(X.shape)
+        spread = self._spread(X)
+        result = np.zeros(spread.shape)
         for stack in self.stacks:
             for first in range(0, len(stack.members), _TOGETHER):
                 part = slice(first, first + _TOGETHER)
-                result += stack.slopes(X, part, weights[:, stack.members[part]].swapaxes(0, 1)).sum(axis=0)
-        return result
+                result += stack.slopes(spread, part, weights[:, stack.members[part]].swapaxes(0, 1)).sum(axis=0)
+        return result if self.frame is None else self.frame.design.slopes(result, X)
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound how far each score may lie from the member's own, shape (n, m)."""
+        X = self._spread(X)
         reach = np.linalg.norm(X, axis=1) if self.frame is None else self.frame.reach(X)
         # Twice: once for the kernel's rounding, once for the member's.
         doubt: FloatArray = 2 * (np.multiply.outer(reach, self.growth[members]) + self.offsets[members]) + _SIGMOID
@@ -123,26 +126,34 @@ class NetworkKernel:
             doubt += np.multiply.outer(self.frame.blur(X), self.steepness[members])
         return doubt
 
+    def _spread(self, X: FloatArray) -> FloatArray:
+        return X if self.frame is None else self.frame.design.expand(X)
+
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """How large the members' inputs can be at a point, and how uncertain, whatever each member's own scaler."""
+    """How large the members' inputs can be at a point, and how uncertain, whatever each member's own front.
 
+    The arrays have one number for each column of the design.
+    """
+
+    design: Design
     center: FloatArray
     scale: FloatArray
     slack: FloatArray
     shift: FloatArray
-    unit: float
+    unit: float  # of the first layer
+    rough: float  # of the fronts
 
-    def reach(self, X: FloatArray) -> FloatArray:
-        """Bound the norm of the scaled input, shape (n,)."""
-        reach: FloatArray = np.linalg.norm(np.abs(X - self.center) * self.scale + self.slack, axis=1)
+    def reach(self, spread: FloatArray) -> FloatArray:
+        """Bound the norm of the input, shape (n,)."""
+        reach: FloatArray = np.linalg.norm(np.abs(spread - self.center) * self.scale + self.slack, axis=1)
         return reach
 
-    def blur(self, X: FloatArray) -> FloatArray:
-        """Bound how far a member's own scaled and rounded input lies from the folded one, shape (n,)."""
-        rough: FloatArray = np.linalg.norm(np.abs(X) * self.scale + self.shift, axis=1)
-        return 4 * _UNIT * rough + (self.unit * self.reach(X) if self.unit > _UNIT else 0.0)
+    def blur(self, spread: FloatArray) -> FloatArray:
+        """Bound how far a member's own computed and rounded input lies from the folded one, shape (n,)."""
+        rough: FloatArray = np.linalg.norm(np.abs(spread) * self.scale + self.shift, axis=1)
+        return 4 * self.rough * rough + (self.unit * self.reach(spread) if self.unit > _UNIT else 0.0)
 
 
 def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
@@ -152,7 +163,7 @@ def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
     ----------
     models : sequence of Peeled
         All `betarce.models.network.Network`, or all scikit-learn `MLPClassifier`; with the same classes and features.
-        Scalers in front are folded into the first layer.
+        What stands before them is folded into the first layer.
 
     Returns
     -------
@@ -176,25 +187,20 @@ def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
     if not members or len(members) < len(read) or len({type(model.core) for model in models}) > 1:
         return None
     first = members[0]
-    if any(
-        not np.array_equal(layers.classes, first.classes) or len(layers.weights[0]) != len(first.weights[0])
-        for layers in members
-    ):
+    if any(not np.array_equal(layers.classes, first.classes) for layers in members):
         return None
-    scalers = _scalers(models, len(first.weights[0]))
     growth, offsets = np.array([layers.rounding for layers in members]).T
-    steep = np.zeros(len(members))
-    if scalers is not None:
+    steep, frame, folds = np.zeros(len(members)), None, None
+    if any(model.front is not None for model in models):
+        found = fold([model.front for model in models], max(len(layers.weights[0]) for layers in members))
+        if found is None:
+            return None
+        design, folds = found
         steep = np.array([steepness(layers.weights, layers.activation) for layers in members])
-    frame = None if scalers is None else _frame(scalers, first.weights[0].dtype)
-    return NetworkKernel(_group(members, scalers), first.weights[-1].shape[1], growth, offsets, steep, frame)
-
-
-def _scalers(models: Sequence[Peeled], n_features: int) -> list[Scaler] | None:
-    if all(model.scale is None for model in models):
+        frame = _frame(design, folds, first.weights[0].dtype)
+    elif len({len(layers.weights[0]) for layers in members}) > 1:
         return None
-    plain = np.ones(n_features), np.zeros(n_features)
-    return [plain if m.scale is None or m.shift is None else (m.scale, m.shift) for m in models]
+    return NetworkKernel(_group(members, folds), first.weights[-1].shape[1], growth, offsets, steep, frame)
 
 
 def _read(model: Any) -> _Layers | None:
@@ -213,31 +219,41 @@ def _read(model: Any) -> _Layers | None:
     return _Layers(weights, biases, activation, classes, rounding(weights, biases, activation))
 
 
-def _group(members: Sequence[_Layers], scalers: Sequence[Scaler] | None) -> list[_Stack]:
+def _group(members: Sequence[_Layers], folds: Sequence[Fold] | None) -> list[_Stack]:
     """Put members of one shape and activation together."""
+    inputs = [(layers.weights[0], layers.biases[0]) for layers in members]
+    if folds is not None:
+        # In float64 throughout: where a scaler takes the difference of large numbers, float32 would lose it.
+        wide = [(weights.astype(np.float64), biases.astype(np.float64)) for weights, biases in inputs]
+        inputs = [(each.matrix @ w, b + each.shift @ w) for each, (w, b) in zip(folds, wide, strict=True)]
     groups: dict[object, list[int]] = defaultdict(list)
     for place, layers in enumerate(members):
-        groups[(layers.activation, *(weight.shape for weight in layers.weights))].append(place)
+        shapes = [weights.shape for weights in (inputs[place][0], *layers.weights[1:])]
+        groups[(layers.activation, *shapes)].append(place)
     stacks = []
     for places in groups.values():
-        weights = [np.stack(each) for each in zip(*(members[i].weights for i in places), strict=True)]
-        biases = [np.stack(each)[:, np.newaxis] for each in zip(*(members[i].biases for i in places), strict=True)]
-        if scalers is not None:
-            # In float64 throughout: where a scaler takes the difference of large numbers, float32 would lose it.
-            scale, shift = (np.array([scalers[i][part] for i in places], np.float64) for part in (0, 1))
-            biases[0] = biases[0] + np.matmul(shift[:, np.newaxis], weights[0].astype(np.float64))
-            weights[0] = weights[0] * scale[:, :, np.newaxis]
-        stacks.append(_Stack(np.array(places), weights, biases, members[places[0]].activation))
+        weights = [[inputs[i][0], *members[i].weights[1:]] for i in places]
+        biases = [[inputs[i][1], *members[i].biases[1:]] for i in places]
+        stacks.append(
+            _Stack(
+                np.array(places),
+                [np.stack(each) for each in zip(*weights, strict=True)],
+                [np.stack(each)[:, np.newaxis] for each in zip(*biases, strict=True)],
+                members[places[0]].activation,
+            )
+        )
     return stacks
 
 
-def _frame(scalers: Sequence[Scaler], precision: np.dtype[Any]) -> _Frame:
-    scales, shifts = (np.array([pair[part] for pair in scalers], np.float64) for part in (0, 1))
-    # x * scale + shift = (x - center) * scale + (center * scale + shift), for any center: take the first member's zero.
-    center = np.divide(-shifts[0], scales[0], out=np.zeros_like(scales[0]), where=scales[0] != 0)
-    slack = np.abs(center * scales + shifts).max(axis=0)
-    unit = float(np.finfo(precision).eps) / 2
-    return _Frame(center, np.abs(scales).max(axis=0), slack, np.abs(shifts).max(axis=0), unit)
+def _frame(design: Design, folds: Sequence[Fold], precision: np.dtype[Any]) -> _Frame:
+    scale = np.max([np.sqrt(each.matrix.power(2).sum(axis=1)) for each in folds], axis=0)
+    center, slack, shift = np.zeros((3, design.width))
+    n_numbers = len(design.numbers)
+    center[:n_numbers] = design.center
+    slack[:n_numbers] = np.max([each.slack for each in folds], axis=0)
+    shift[:n_numbers] = np.max([each.offset for each in folds], axis=0)
+    unit, rough = float(np.finfo(precision).eps) / 2, max(each.unit for each in folds) / 2
+    return _Frame(design, center, scale, slack, shift, unit, rough)
 
 
 def _activate(values: FloatArray, activation: str) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from betarce.arrays import FloatArray, IntArray
 from betarce.ensemble import traversal
-from betarce.ensemble.affine import Peeled
 from betarce.ensemble.forest_arrays import ForestArrays, TreeMember, assemble, read_member
+from betarce.ensemble.peeling import Peeled
 
 # Probabilities closer than this to 0 or 1 look alike on the log scale: a forest's own resolution is coarser.
 CLIP = 1e-6
@@ -114,7 +114,7 @@ def stack(models: Sequence[Peeled]) -> TreeKernel | None:
     """
     cores = [model.core for model in models]
     # A scaler's rounding decides on which side of a threshold a point falls; no bound on a score can make up for that.
-    if not cores or len({type(core) for core in cores}) > 1 or any(model.scale is not None for model in models):
+    if not cores or len({type(core) for core in cores}) > 1 or any(model.front is not None for model in models):
         return None
     members = []
     for core in cores:

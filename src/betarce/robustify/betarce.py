@@ -333,11 +333,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
         self._steering = Steering(self._finder, self._problem, self.search_members_, quorum)
         models = [model for draw in draws.values() for model in draw.models]
-        everyone = Ensemble(models, self.classes_, decode=self.features_.decode)
+        everyone = Ensemble(models, self.classes_, features=self.features_)
         warn_of_odd_members(everyone, self._problem.X_train[:_ODD_ROWS], self._space, self.model_)
 
     def _ensemble(self, models: list[object]) -> Ensemble:
-        ensemble = Ensemble(models, self.classes_, decode=self.features_.decode, probe=self._probe)
+        ensemble = Ensemble(models, self.classes_, features=self.features_, probe=self._probe)
         check_answers(ensemble, self._probe)
         return ensemble
 

@@ -1,0 +1,199 @@
+"""What stands before the estimator that decides: every column it sees, as a function of one column of a point."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from betarce.arrays import AnyArray, FloatArray
+from betarce.ensemble.arithmetic import Ops, apply
+from betarce.ensemble.steps import Trace, Traced, Unreadable, trace
+from betarce.ensemble.witness import Witness
+
+# What transformers raise for a level or a missing value that they were not made for.
+_REFUSALS = (TypeError, ValueError, KeyError, AttributeError)
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """One column that the estimator sees.
+
+    Attributes
+    ----------
+    source : int
+        The column of the point that it comes from.
+    table : array of float or None
+        For a coded source, the value of each code, and last that of a missing one.
+    ops : tuple of Op
+        For a source of numbers, the arithmetic.
+    missing : float
+        For a source of numbers, what becomes of a missing one: NaN if it stays missing.
+    """
+
+    source: int
+    table: FloatArray | None = None
+    ops: Ops = ()
+    missing: float = np.nan
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """Compute the column from its source."""
+        gone = np.isnan(x)
+        if self.table is not None:
+            return self.table[np.where(gone, len(self.table) - 1, x).astype(np.intp)]
+        return np.where(gone, self.missing, apply(self.ops, x))
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """All columns that the estimator sees.
+
+    Attributes
+    ----------
+    outputs : tuple of Output
+    refused : frozenset of int
+        Columns of the point in which a missing value may raise an error: only the model can say.
+    sparse : bool
+        Whether the estimator is given a sparse matrix.
+    precision : str
+        Of the arithmetic.
+    """
+
+    outputs: tuple[Output, ...]
+    refused: frozenset[int] = frozenset()
+    sparse: bool = False
+    precision: str = "float64"
+
+    def transform(self, points: FloatArray) -> FloatArray:
+        """Compute what the estimator sees, shape (n, outputs)."""
+        if not self.outputs:
+            return np.empty((len(points), 0))
+        return np.stack([output.values(points[:, output.source]) for output in self.outputs], axis=1)
+
+    @classmethod
+    def plain(cls, width: int) -> "Front":
+        """Let the estimator see the point as it is."""
+        return cls(tuple(Output(j) for j in range(width)))
+
+
+def read_front(steps: Sequence[Any], core: Any, witness: Witness) -> Front:
+    """Read fitted transformers, and hold what was read against their own output on a few points.
+
+    Parameters
+    ----------
+    steps : sequence of fitted transformers
+    core : estimator
+        What decides; some libraries encode categories themselves.
+    witness : Witness
+
+    Raises
+    ------
+    Unreadable
+        If a transformer is unknown, mixes columns or refuses a level.
+    """
+    traced = None
+    try:
+        seen = _run(steps, core, witness.table)
+    except _REFUSALS as refusal:
+        raise Unreadable(str(refusal)) from refusal
+    # Some transformers keep to the precision of their input, others do not: what they did tells.
+    for precision in dict.fromkeys(["float64", witness.precision]):
+        traced = _trace(steps, core, witness, precision)
+        front = _front(traced, seen, witness) if len(traced.columns) == seen.shape[1] else None
+        if front is not None:
+            return _with_missing(front, steps, core, witness)
+    raise Unreadable("what the transformers do is not what was read")
+
+
+def _trace(steps: Sequence[Any], core: Any, witness: Witness, precision: str) -> Traced:
+    columns = tuple(Trace(reading.source, reading.levels is not None) for reading in witness.readings)
+    traced = Traced(columns, tuple(reading.name for reading in witness.readings), precision=precision)
+    for step in steps:
+        traced = trace(step, traced)
+    if getattr(core, "_preprocessor", None) is not None:
+        # HistGradientBoosting's own, of known make: encoded categories first, then numbers as they are.
+        order = np.argsort(~np.asarray(core.is_categorical_), kind="stable")
+        if not all(traced.columns[j].coded for j in order[: int(np.sum(core.is_categorical_))]):
+            raise Unreadable("categories in a column of numbers")
+        traced = traced.made([traced.columns[j] for j in order])
+    return traced
+
+
+def _run(steps: Sequence[Any], core: Any, table: Any) -> FloatArray:
+    """Send a table through the transformers, and give what the estimator makes of the result, as numbers."""
+    with warnings.catch_warnings():
+        # The members' own answers have said it already.
+        warnings.simplefilter("ignore")
+        for step in steps:
+            if step is not None and not isinstance(step, str):
+                table = step.transform(table)
+        if getattr(core, "_preprocessor", None) is not None:
+            table = core._preprocessor.transform(table)
+        return _numbers(core, table)
+
+
+def _numbers(core: Any, table: Any) -> FloatArray:
+    if hasattr(table, "toarray"):
+        return np.asarray(table.toarray(), dtype=np.float64)
+    categories = [str(dtype) == "category" for dtype in getattr(table, "dtypes", [])]
+    if any(categories):
+        table = _recoded(core, table, np.flatnonzero(categories))
+    if hasattr(table, "to_numpy"):
+        kwargs = {"dtype": np.float64, "na_value": np.nan} if hasattr(table, "iloc") else {}
+        table = table.to_numpy(**kwargs)
+    return np.asarray(table, dtype=np.float64)
+
+
+def _recoded(core: Any, table: Any, columns: AnyArray) -> Any:
+    """Do what LightGBM does with columns of categories: their place in the list it was trained on."""
+    if type(core).__module__.partition(".")[0] == "xgboost":
+        raise Unreadable("categories of XGBoost")
+    if type(core).__module__.partition(".")[0] != "lightgbm":
+        return table
+    known = core.booster_.pandas_categorical or []
+    if len(known) != len(columns):
+        raise Unreadable("other categories than in training")
+    table = table.copy(deep=False)
+    for j, levels in zip(columns, known, strict=True):
+        codes = table.iloc[:, j].cat.set_categories(levels).cat.codes.to_numpy()
+        table.isetitem(j, np.where(codes < 0, np.nan, codes))
+    return table
+
+
+def _front(traced: Traced, seen: FloatArray, witness: Witness) -> Front | None:
+    """Fill in the values of codes; None if what was read does not give what was seen."""
+    outputs = []
+    for j, column in enumerate(traced.columns):
+        table = None
+        if column.coded:
+            k = witness.n_levels[column.source]
+            table = np.append(seen[:k, j], np.nan)
+        outputs.append(Output(column.source, table, column.ops))
+    used = {column.source for column in traced.columns}
+    front = Front(tuple(outputs), frozenset(used), traced.sparse, traced.precision)
+    return front if np.array_equal(front.transform(witness.points), seen, equal_nan=True) else None
+
+
+def _with_missing(front: Front, steps: Sequence[Any], core: Any, witness: Witness) -> Front:
+    """Find out what becomes of missing values; where transformers refuse them, so does the front."""
+    for gone, points, table in witness.missing_tables:
+        if not front.refused & set(np.flatnonzero(gone).tolist()):
+            continue
+        try:
+            seen = _run(steps, core, table)
+        except _REFUSALS:
+            continue
+        outputs = tuple(
+            _missing_as(output, seen[0, j]) if gone[output.source] and output.source in front.refused else output
+            for j, output in enumerate(front.outputs)
+        )
+        known = Front(outputs, front.refused - set(np.flatnonzero(gone).tolist()), front.sparse, front.precision)
+        if np.array_equal(known.transform(points), seen, equal_nan=True):
+            front = known
+    return front
+
+
+def _missing_as(output: Output, value: float) -> Output:
+    table = None if output.table is None else np.append(output.table[:-1], value)
+    return Output(output.source, table, output.ops, float(value))

@@ -1,0 +1,465 @@
+"""Pipelines over mixed tables: their answers, computed at once from points."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.svm import LinearSVC
+from tables import CATEGORIES, GROUP, NUMBERS, bootstrap, columns, labels
+
+from betarce import Ensemble, Network
+from betarce.ensemble.arithmetic import Op, apply, largest_at_most
+from betarce.ensemble.front import read_front
+from betarce.ensemble.generic import GenericPart
+from betarce.ensemble.peeling import peel
+from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.steps import Unreadable
+from betarce.ensemble.witness import Witness
+
+SCALERS = {
+    "standard": StandardScaler,
+    "uncentered": lambda: StandardScaler(with_mean=False),
+    "undivided": lambda: StandardScaler(with_std=False),
+    "min-max": lambda: MinMaxScaler((-1, 2)),
+    "clipped": lambda: MinMaxScaler(clip=True),
+    "max-abs": MaxAbsScaler,
+    "robust": RobustScaler,
+    "half robust": lambda: RobustScaler(with_centering=False),
+    "none": lambda: "passthrough",
+}
+IMPUTERS = {
+    "mean": SimpleImputer,
+    "median": lambda: SimpleImputer(strategy="median", add_indicator=True),
+    "most frequent": lambda: SimpleImputer(strategy="most_frequent"),
+    "constant": lambda: SimpleImputer(strategy="constant", fill_value=-7.5),
+    "none": lambda: "passthrough",
+}
+ENCODERS = {
+    "one-hot": lambda: OneHotEncoder(handle_unknown="ignore"),
+    "one-hot, dense": lambda: OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
+    "one-hot, dropped": lambda: OneHotEncoder(handle_unknown="ignore", drop="if_binary"),
+    "one-hot, rare": lambda: OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=30, max_categories=4),
+    "ordinal": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2),
+    "ordinal, missing kept": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan),
+    "target": lambda: TargetEncoder(cv=2),
+    "imputed one-hot": lambda: make_pipeline(
+        SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")
+    ),
+}
+
+
+def front(scaler="standard", imputer="mean", encoder="one-hot", **options):
+    return ColumnTransformer(
+        [
+            ("categories", ENCODERS[encoder](), CATEGORIES),
+            ("numbers", make_pipeline(IMPUTERS[imputer](), SCALERS[scaler]()), NUMBERS),
+        ],
+        **{"remainder": "passthrough", **options},
+    )
+
+
+def part_types(ensemble):
+    return {type(part) for _, part in ensemble._parts}
+
+
+def own_labels(models, table):
+    return np.stack([model.predict(table) for model in models], axis=1)
+
+
+def problem(space, seed=0, n=400, n_classes=2, missing=0.1):
+    rng = np.random.default_rng(seed)
+    points = space.draw(rng, n, missing=missing)
+    return points, labels(points, rng, n_classes)
+
+
+def bisected(model, space, points, seed=0, n=25):
+    """Move one number of a point towards another's until the label turns between neighbouring floats."""
+    rng = np.random.default_rng(seed)
+    left, right = (points[rng.integers(0, len(points), 800)] for _ in range(2))
+    j = rng.choice([0, 2, 3], 800)
+    rows = np.arange(800)
+    right = np.where(np.arange(points.shape[1]) == j[:, None], right, left)
+    start, stop = (model.predict(space.decode(each)) for each in (left, right))
+    use = (start != stop) & ~np.isnan(left[rows, j]) & ~np.isnan(right[rows, j])
+    left, right, j, start = left[use][:n], right[use][:n], j[use][:n], start[use][:n]
+    rows = np.arange(len(left))
+    for _ in range(70 if len(left) else 0):
+        middle = (left + right) / 2
+        same = model.predict(space.decode(middle)) == start
+        left[rows[same], j[same]] = middle[rows[same], j[same]]
+        right[rows[~same], j[~same]] = middle[rows[~same], j[~same]]
+    return np.vstack([left, right])
+
+
+def check(models, space, points, kind, probe=None):
+    """Hold an ensemble against its members on points anywhere and on the edge."""
+    classes = models[0].classes_
+    ensemble = Ensemble(models, classes, features=space, probe=probe)
+    assert part_types(ensemble) == {kind}
+    drawn = space.draw(np.random.default_rng(9), 1000)
+    edges = [bisected(model, space, drawn[:400]) for model in models]
+    points = np.vstack([points, drawn, *edges])
+    own = own_labels(models, space.decode(points))
+    found = ensemble.labels(points)
+    # A sum of floats changes with the size of the batch, and with it a member's own label on the very edge.
+    assert not ((found != own) & ~asked(ensemble, points)).any()
+    assert (found != own).mean() < 0.02
+    sure = (found == own).all(axis=1)
+    points, own = points[sure], own[sure]
+    assert ((ensemble.margins(points, classes[0]) > 0) == (own == classes[0])).mean() > 0.999
+    np.testing.assert_array_equal(
+        ensemble.margins(points[:1000], classes[0]) > 0, own[:1000] == classes[0], "away from the edge"
+    )
+    np.testing.assert_array_equal(
+        ensemble.reaches(points[:1000], classes[1], 2), (own[:1000] == classes[1]).sum(axis=1) >= 2
+    )
+
+
+def asked(ensemble, points):
+    """Say which answers the members gave themselves."""
+    (indices, part), *_ = ensemble._parts
+    scores = np.sort(part._scores(points, slice(None)).reshape(len(points), len(indices), -1), axis=2)
+    outputs = scores.shape[2]
+    gap = np.abs(scores[..., 0]) if outputs == 1 else scores[..., -1] - scores[..., -2]
+    return part._doubtful(points, gap, slice(None), min(outputs, 2))
+
+
+MODELS = {
+    "logistic": lambda i: LogisticRegression(C=10.0**-i, max_iter=500),
+    "svm": lambda i: LinearSVC(C=10.0**-i, random_state=i),
+    "mlp": lambda i: MLPClassifier((8, 5), max_iter=60, random_state=i),
+    "network": lambda i: Network(neurons=8, dropout=0.0, max_epochs=30, random_state=i),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", MODELS)
+def test_linear_models_and_networks_behind_encoders_scalers_and_imputers_are_stacked(model, n_classes):
+    space = columns()
+    points, y = problem(space, n_classes=n_classes)
+    models = bootstrap(lambda i: make_pipeline(front(), MODELS[model](i)), space, points, y)
+    check(models, space, points, StackedPart, probe=points[:20])
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.parametrize(
+    ("encoder", "imputer"),
+    [(encoder, ["mean", "median", "most frequent", "constant"][i % 4]) for i, encoder in enumerate(ENCODERS)],
+)
+def test_every_encoder_and_imputer_is_folded(encoder, imputer):
+    space = columns(category="object" if encoder == "imputed one-hot" else "category")
+    points, y = problem(space, missing=0.0 if encoder == "ordinal, missing kept" else 0.1)
+    models = bootstrap(
+        lambda i: make_pipeline(front("standard", imputer, encoder), MODELS["logistic"](i)),
+        space,
+        points,
+        np.array(["no", "yes"])[y],
+        n=1 if encoder == "ordinal, missing kept" else 3,
+    )
+    ensemble = Ensemble(models, models[0].classes_, features=space)
+    assert part_types(ensemble) == {StackedPart}
+    drawn = space.draw(np.random.default_rng(9), 1500, missing=0.0 if encoder == "ordinal, missing kept" else 0.1)
+    np.testing.assert_array_equal(ensemble.labels(drawn), own_labels(models, space.decode(drawn)))
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@settings(max_examples=12, deadline=None)
+@given(
+    scaler=st.sampled_from(sorted(set(SCALERS) - {"clipped"})),
+    imputer=st.sampled_from(sorted(set(IMPUTERS) - {"none"})),
+    encoder=st.sampled_from(sorted(set(ENCODERS) - {"imputed one-hot", "ordinal, missing kept"})),
+    remainder=st.sampled_from(["drop", "passthrough", "scaled"]),
+    sparse=st.sampled_from([0.0, 0.3, 1.0]),
+    group=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_labels_of_random_pipelines_are_those_of_predict(scaler, imputer, encoder, remainder, sparse, group, seed):
+    space = columns(group=group)
+    points, y = problem(space, seed, n=150)
+    options = {"remainder": MinMaxScaler() if remainder == "scaled" else remainder, "sparse_threshold": sparse}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        models = bootstrap(
+            lambda i: make_pipeline(front(scaler, imputer, encoder, **options), LogisticRegression()), space, points, y
+        )
+    ensemble = Ensemble(models, [0, 1], features=space)
+    assert part_types(ensemble) == {StackedPart}
+    points = np.vstack([points, space.draw(np.random.default_rng(seed), 1000)])
+    own = own_labels(models, space.decode(points))
+    np.testing.assert_array_equal(ensemble.labels(points), own)
+    np.testing.assert_array_equal(ensemble.margins(points, 1) > 0, own == 1)
+
+
+SELECTIONS = {
+    "names": (NUMBERS, CATEGORIES, GROUP),
+    "positions": ([1, 2, 5, 7], [0, 3, 8], [4, 6, 9]),
+    "negative positions": ([1, 2, 5, -3], [0, 3, -2], [4, 6, -1]),
+    "masks": tuple([j in chosen for j in range(10)] for chosen in ([1, 2, 5, 7], [0, 3, 8], [4, 6, 9])),
+    "slice": (slice("n0", "n1"), ["c4"], ["c5"]),
+    "dtypes": (
+        make_column_selector(dtype_include="number"),
+        make_column_selector(dtype_include="category"),
+        make_column_selector(pattern="nothing"),
+    ),
+}
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_columns_are_found_however_they_were_selected(selection):
+    space = columns()
+    numbers, categories, group = SELECTIONS[selection]
+    if selection == "slice":
+        numeric = make_column_transformer((make_pipeline(SimpleImputer(), StandardScaler()), numbers))
+        transformer = make_column_transformer(
+            (numeric, numbers), (OneHotEncoder(handle_unknown="ignore"), categories), (ENCODERS["ordinal"](), group)
+        )
+    else:
+        transformer = make_column_transformer(
+            (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+            (OneHotEncoder(handle_unknown="ignore"), categories),
+            (FrozenEstimator(StandardScaler().fit(pd.DataFrame(np.eye(3), columns=GROUP))), group)
+            if selection == "names"
+            else ("passthrough", group),
+        )
+    points, y = problem(space)
+    models = bootstrap(lambda i: make_pipeline(clone(transformer), LogisticRegression(C=1 + i)), space, points, y)
+    check(models, space, points, StackedPart)
+
+
+def test_a_one_hot_group_without_any_transformer_is_stacked():
+    space = columns()
+    points, y = problem(space, missing=0.0)
+    chosen = [r for r in space.readings if r.levels is None or r.name in GROUP]
+    numeric = type(space)(tuple(chosen), tuple("int64" if r.name in [*GROUP, "n1"] else "float64" for r in chosen))
+    models = [LogisticRegression(C=c, max_iter=5000).fit(numeric.decode(points), y) for c in (0.1, 1.0)]
+    ensemble = Ensemble(models, [0, 1], features=numeric)
+    assert part_types(ensemble) == {StackedPart}
+    np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, numeric.decode(points)))
+
+
+def test_float32_columns_are_computed_as_the_members_compute_them():
+    space = columns(number="float32", group=False)
+    numbers = type(space)(tuple(r for r in space.readings if r.levels is None and r.name != "n1"), ("float32",) * 3)
+    points, y = problem(space, missing=0.0)
+    models = bootstrap(lambda i: make_pipeline(StandardScaler(), LogisticRegression(C=1 + i)), numbers, points, y)
+    drawn = space.draw(np.random.default_rng(1), 3000, missing=0.0)
+    for probe in (None, points[:20]):
+        ensemble = Ensemble(models, [0, 1], features=numbers, probe=probe)
+        np.testing.assert_array_equal(ensemble.labels(drawn), own_labels(models, numbers.decode(drawn)))
+        assert part_types(ensemble) == {StackedPart}
+
+
+@pytest.mark.parametrize("model", ["logistic", "mlp"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_missing_value_that_a_member_refuses_is_the_members_own_error(model):
+    space = columns()
+    points, y = problem(space, missing=0.0)
+    encode = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), CATEGORIES))
+    models = [make_pipeline(clone(encode), MODELS[model](i)).fit(space.decode(points), y) for i in range(2)]
+    ensemble = Ensemble(models, [0, 1], features=space)
+    assert part_types(ensemble) == {StackedPart}
+    np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, space.decode(points)))
+    for column in (0, 5):
+        holed = points[:3].copy()
+        holed[1, column] = np.nan
+        with pytest.raises(ValueError, match="NaN|unknown categories"):
+            ensemble.votes(holed, 1)
+        with pytest.raises(ValueError, match="NaN|unknown categories"):
+            ensemble.margins(holed, 1)
+
+
+def test_a_missing_value_without_any_front_is_the_members_own_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    ensemble = Ensemble([LogisticRegression().fit(X, X[:, 0] > 0)], [False, True])
+    with pytest.raises(ValueError, match="NaN"):
+        ensemble.labels(np.array([[0.0, np.nan]]))
+
+
+def test_a_level_that_an_encoder_refuses_leaves_the_members_to_themselves():
+    space = columns()
+    points, y = problem(space, missing=0.0)
+    encode = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), CATEGORIES))
+    models = bootstrap(lambda i: make_pipeline(clone(encode), LogisticRegression()), space, points, y)
+    ensemble = Ensemble(models, [0, 1], features=space)
+    assert part_types(ensemble) == {StackedPart, GenericPart}  # the first has seen all levels
+    assert ensemble.labels(points[points[:, 6] > 2]).shape[1] == 3
+    with pytest.raises(ValueError, match="unknown categories"):
+        ensemble.labels(points)
+
+
+GENERIC = {
+    "bins": lambda: make_pipeline(front(), KBinsDiscretizer(encode="ordinal", quantile_method="linear")),
+    "clipped numbers": lambda: front("clipped"),
+    "weighted": lambda: front(transformer_weights={"numbers": 2.0}),
+    "a number for missing": lambda: make_column_transformer((SimpleImputer(missing_values=3), ["n1"])),
+    "categories of numbers": lambda: make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["n1"])),
+}
+
+
+@pytest.mark.parametrize("case", GENERIC)
+def test_what_cannot_be_folded_is_left_to_the_members(case):
+    space = columns()
+    points, y = problem(space)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = bootstrap(lambda i: make_pipeline(GENERIC[case](), LogisticRegression()), space, points, y)
+    ensemble = Ensemble(models, [0, 1], features=space)
+    assert part_types(ensemble) == {GenericPart}
+    np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, space.decode(points)))
+
+
+def test_a_subclass_of_a_transformer_is_unreadable():
+    class Doubling(StandardScaler):
+        def transform(self, X):
+            return 2 * super().transform(X)
+
+    X = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(Unreadable):
+        read_front([Doubling().fit(X)], None, Witness.of_numbers(2, np.asarray, None))
+
+
+def test_a_transformer_that_does_something_else_than_it_was_read_to_is_unreadable(monkeypatch):
+    X = np.arange(6.0).reshape(3, 2)
+    scaler = StandardScaler().fit(X)
+    monkeypatch.setattr(scaler, "transform", lambda table: np.sqrt(np.abs(table)))
+    with pytest.raises(Unreadable, match="not what was read"):
+        read_front([scaler], None, Witness.of_numbers(2, np.asarray, X))
+
+
+def test_thresholds_behind_a_front_are_stacked():
+    space = columns()
+    points, y = problem(space)
+    inner = bootstrap(
+        lambda i: make_pipeline(front(), FixedThresholdClassifier(LogisticRegression(C=1 + i), threshold=0.2)),
+        space,
+        points,
+        y,
+    )
+    check(inner, space, points, StackedPart)
+    outer = bootstrap(
+        lambda i: FixedThresholdClassifier(make_pipeline(front(), LogisticRegression(C=1 + i)), threshold=0.7),
+        space,
+        points,
+        y,
+    )
+    check(outer, space, points, StackedPart)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", ["logistic", "mlp"])
+def test_slopes_are_the_gradient_along_numbers_and_zero_along_codes(model, n_classes):
+    space = columns()
+    points, y = problem(space, n_classes=n_classes)
+    models = bootstrap(lambda i: make_pipeline(front(), MODELS[model](i)), space, points, y)
+    ensemble = Ensemble(models, np.arange(n_classes), features=space)
+    assert ensemble.has_slopes
+    points = points[:60]
+    weights = np.random.default_rng(0).normal(size=(60, 3))
+    slopes = ensemble.slopes(points, 1, weights)
+    assert slopes.shape == points.shape
+    assert not slopes[:, 4:].any()
+    assert not slopes[np.isnan(points)].any()
+    near = []
+    for j in (0, 2, 3):
+        size = np.nanstd(points[:, j])
+        step = np.zeros(points.shape[1])
+        step[j] = 1e-6 * size
+        up, down = (ensemble.margins(points + sign * step, 1) for sign in (1, -1))
+        numeric = ((up - down) * weights).sum(axis=1) / 2e-6
+        known = ~np.isnan(points[:, j])
+        near.append(np.isclose(slopes[known, j] * size, numeric[known], rtol=1e-3, atol=1e-4))
+    assert np.mean(np.concatenate(near)) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", MODELS)
+def test_few_points_of_a_table_are_in_doubt(model):
+    space = columns()
+    points, y = problem(space)
+    models = bootstrap(lambda i: make_pipeline(front(), MODELS[model](i)), space, points, y)
+    ensemble = Ensemble(models, [0, 1], features=space)
+    (_, part), *_ = ensemble._parts
+    drawn = space.draw(np.random.default_rng(1), 4000)
+    gap, doubt = (np.abs(part._kernel.scores(drawn, slice(None))), part._kernel.doubt(drawn, slice(None)))
+    assert np.mean(gap <= doubt) < 2e-3
+
+
+def test_a_front_gives_what_its_transformers_give_to_the_bit():
+    space = columns()
+    points, y = problem(space)
+    for scaler in SCALERS:
+        core = LogisticRegression(max_iter=5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = make_pipeline(front(scaler, sparse_threshold=0), core).fit(space.decode(points), y)
+        witness = Witness(space.readings, space.decode, space.width, points[:20])
+        drawn = space.draw(np.random.default_rng(2), 500)
+        found = peel(model, witness).front.transform(drawn)
+        np.testing.assert_array_equal(found, model[:-1].transform(space.decode(drawn)))
+
+
+FINITE = st.floats(-1e12, 1e12)
+
+
+@settings(deadline=None)
+@given(
+    scaler=st.sampled_from(sorted(set(SCALERS) - {"none"})),
+    seen=st.lists(FINITE, min_size=2, max_size=5),
+    limits=st.lists(FINITE, min_size=1, max_size=5),
+    precision=st.sampled_from(["float64", "float32"]),
+)
+def test_a_limit_behind_a_scaler_is_found_to_the_last_bit_in_front_of_it(scaler, seen, limits, precision):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        step = SCALERS[scaler]().fit(np.array(seen, dtype=precision)[:, None])
+        decode = lambda points: np.asarray(points, dtype=precision)  # noqa: E731
+        probe = np.array(seen, dtype=precision).astype(float)[:, None]
+        try:
+            ops = read_front([step], None, Witness.of_numbers(1, decode, probe)).outputs[0].ops
+        except Unreadable:
+            assert precision == "float32", "some scalers mix precisions, which is left to the members"
+            return
+        if precision == "float32" and ops and ops[0].precision == "float64":
+            return  # so few numbers that both precisions agree on them
+        limits = np.array(limits)
+        cuts = largest_at_most([ops] * len(limits), limits)
+        for limit, cut in zip(limits, cuts, strict=True):
+            near = [x for x in (cut, np.nextafter(cut, -np.inf), np.nextafter(cut, np.inf)) if np.isfinite(x)]
+            for x in near:
+                if precision == "float32":
+                    x = float(np.float32(x))
+                if not np.isfinite(np.array(x, dtype=precision)):
+                    continue
+                value = step.transform(np.array([[x]], dtype=precision))[0, 0]
+                assert (float(value) <= limit) == (x <= cut)
+
+
+def test_no_number_at_all_may_reach_a_limit():
+    ops = (Op("set", 1.0),)
+    assert largest_at_most([ops, ops], np.array([0.5, 1.0])).tolist() == [-np.inf, np.finfo(float).max]
+    np.testing.assert_array_equal(apply(ops, np.array([3.0, np.nan])), [1.0, np.nan])
