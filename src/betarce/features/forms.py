@@ -72,7 +72,7 @@ class PandasForm:
     def _column(self, j: int, column: FloatArray | Coded) -> Any:
         dtype = self.dtypes[j]
         if not isinstance(column, Coded):
-            return column.astype(dtype) if isinstance(dtype, np.dtype) else pd.array(column, dtype=dtype)
+            return _cast(column, dtype) if isinstance(dtype, np.dtype) else pd.array(column, dtype=dtype)
         if j not in self._lookups:
             self._lookups[j] = _lookup(column.levels, dtype)
         fill = self.blanks[j] if is_object(dtype) else None
@@ -106,7 +106,7 @@ class ArrayForm:
     def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> AnyArray:
         if self.dtype != object:
             plain = [np.asarray(c.levels)[c.codes] if isinstance(c, Coded) else c for c in columns]
-            return np.column_stack(plain).astype(self.dtype)
+            return _cast(np.column_stack(plain), self.dtype)
         table = np.empty((len(_codes_or_values(columns[0])), len(columns)), dtype=object)
         for j, column in enumerate(columns):
             if isinstance(column, Coded):
@@ -228,6 +228,12 @@ def _blank(column: "pd.Series[Any]") -> Any:
 def is_object(dtype: Any) -> bool:
     """Say whether a dtype holds Python objects of any kind."""
     return bool(pd.api.types.is_object_dtype(dtype))
+
+
+def _cast(values: AnyArray, dtype: "np.dtype[Any]") -> AnyArray:
+    if dtype.kind in "iu" and np.isnan(values).any():
+        raise InvalidInput("A column of whole numbers cannot hold a missing value.")
+    return values.astype(dtype)
 
 
 def _lookup(levels: Sequence[Any], dtype: Any) -> Any:
