@@ -87,6 +87,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     features_ : FeatureSpace
     classes_ : array
     guarantee_ : Guarantee
+    problem_ : Problem
+        What explainers are told: the model, the features, the training rows.
     n_redrawn_ : int
         Bootstrap samples that lost a class and were drawn again.
 
@@ -159,7 +161,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.unique(np.asarray(getattr(self.model_, "classes_", labels)))
         self._probe = probe_rows(points, self.features_)
         model = self._ensemble([self.model_])  # a model that cannot answer says so before an hour of training
-        self._problem = Problem(model, self.features_, points, np.asarray(labels))
+        self.problem_ = Problem(model, self.features_, points, np.asarray(labels))
         self._draw_members()
         return self
 
@@ -211,7 +213,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         if len(batch.targets) != 1:
             raise InvalidInput(f"`x` must be a single row; got {len(batch.targets)}.")
         quorum = self.guarantee_.quorum(len(self.search_members_))
-        paper = Steering(GrowingSpheresSearch(), self._problem, self.search_members_, quorum)
+        paper = Steering(GrowingSpheresSearch(), self.problem_, self.search_members_, quorum)
         return tradeoff(batch, ladders, paper.ladders(batch.task), self._voters(), self.guarantee_, self.features_)
 
     def certify(self, points: Any, target: Any) -> Verdicts:
@@ -233,7 +235,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         votes = certify_points(
             rows, targets, self._voters(), self.guarantee_, steered=self._steered, space=repr(self._space)
         )
-        agrees = self._problem.is_target(rows, targets)
+        agrees = self.problem_.is_target(rows, targets)
         return Verdicts([Verdict(vote, bool(agree)) for vote, agree in zip(votes, agrees, strict=True)], index)
 
     def audit(self, result: Result, n_models: int = 200) -> pd.DataFrame:
@@ -253,18 +255,32 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             which each is valid); NaN where there is no such point.
         """
         check_is_fitted(self)
-        if isinstance(self._space, Given):
-            raise InvalidInput(
-                "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
-                "and ask them, for instance with betarce.empirical_robustness."
-            )
-        fresh = self._ensemble(self._draw({"audit": n_models})["audit"].models)
+        fresh = self.fresh_members(n_models)
         promised = [
             item.certificate.lower_bound if item.status == "certified" and item.certificate else np.nan
             for item in result
         ]
         columns = {which: [self._validity(item, which, fresh) for item in result] for which in ("robust", "base")}
         return pd.DataFrame({"promised": promised, **columns}, index=result.row_names)
+
+    def fresh_members(self, n_models: int, *, role: str = "audit") -> Ensemble:
+        """Draw and train further members of the space, which nothing has seen.
+
+        Parameters
+        ----------
+        n_models : int
+        role : str
+            What they are for; another role gives other members.
+        """
+        check_is_fitted(self)
+        if isinstance(self._space, Given):
+            raise InvalidInput(
+                "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
+                "and ask them, for instance with betarce.empirical_robustness."
+            )
+        if role in ("search", "certify"):
+            raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")
+        return self._ensemble(self._draw({role: n_models})[role].models)
 
     # Fitting
 
@@ -331,10 +347,10 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         # A point at the edge of the quorum would fail a second vote about every other time.
         n = len(self.search_members_)
         quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
-        self._steering = Steering(self._finder, self._problem, self.search_members_, quorum)
+        self._steering = Steering(self._finder, self.problem_, self.search_members_, quorum)
         models = [model for draw in draws.values() for model in draw.models]
         everyone = Ensemble(models, self.classes_, features=self.features_)
-        warn_of_odd_members(everyone, self._problem.X_train[:_ODD_ROWS], self._space, self.model_)
+        warn_of_odd_members(everyone, self.problem_.X_train[:_ODD_ROWS], self._space, self.model_)
 
     def _ensemble(self, models: list[object]) -> Ensemble:
         ensemble = Ensemble(models, self.classes_, features=self.features_, probe=self._probe)
@@ -355,13 +371,13 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
                 raise InvalidInput(
                     f"`base_points` must have one row a row of `X` ({len(originals)}); got {len(given)}."
                 )
-            based, notes = settle(as_they_are(given), targets, self._problem, box)
+            based, notes = settle(as_they_are(given), targets, self.problem_, box)
         elif self._explainer is None:
             based, notes = as_they_are(originals), [""] * len(originals)
         else:
             seeds = self._seeds(originals, targets, "base")
-            found = find_bases(self._explainer, self._problem, originals, targets, box, seeds, np.flatnonzero(possible))
-            based, notes = settle(found, targets, self._problem, box)
+            found = find_bases(self._explainer, self.problem_, originals, targets, box, seeds, np.flatnonzero(possible))
+            based, notes = settle(found, targets, self.problem_, box)
         task = Task(based.points, targets, box, self._seeds(originals, targets, "search"))
         batch = Batch(originals, names, task, based, notes)
         rows = batch.searchable
@@ -386,7 +402,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         return [overrides.get(name) for name in names]
 
     def _targets(self, target: Any, originals: FloatArray) -> BoolArray:
-        current = np.searchsorted(self.classes_, self._problem.model.labels(originals)[:, 0])
+        current = np.searchsorted(self.classes_, self.problem_.model.labels(originals)[:, 0])
         if target is None:
             if len(self.classes_) > 2:
                 raise InvalidInput(
