@@ -35,7 +35,7 @@ def built(members: list[Any]) -> TreeKernel:
     """Stack the members, and have all code compiled."""
     kernel = stack([Peeled(member) for member in members])
     assert kernel is not None
-    kernel.scores(np.zeros((1, kernel.n_features)), EVERYONE)
+    kernel.scores(np.zeros((1, members[0].n_features_in_)), EVERYONE)
     return kernel
 
 
@@ -59,13 +59,16 @@ def engines(X: Any, y: Any, sizes: tuple[int, ...] = (100, 1_000, 10_000)) -> di
     """Measure every way to evaluate the same members, in nanoseconds per candidate and tree."""
     members = train(X, y)
     kernel = built(members)
-    walked, functions = traversal.walked_form(kernel.forest), traversal.compiled()
+    (forest, columns), functions = kernel._whole, traversal.compiled()
+    walked = traversal.walked_form(forest)
     assert functions is not None
-    walk, n_trees = functions[2], len(kernel.forest.root)
+    walk, n_trees = functions[3], len(forest.root)
     ways: dict[str, Callable[[Any], object]] = {
         "members' own predict": lambda points: [member.predict(points) for member in members],
-        "numpy walk": lambda points: traversal.plain_sums(points, kernel.forest, 0, N_MEMBERS),
-        "compiled walk": lambda points: walk(points, walked, 0, N_MEMBERS, np.empty((len(points), N_MEMBERS, 1))),
+        "numpy walk": lambda points: traversal.plain_sums(columns.values(points), forest, 0, N_MEMBERS),
+        "compiled walk": lambda points: walk(
+            columns.values(points), walked, 0, N_MEMBERS, np.empty((len(points), N_MEMBERS, 1))
+        ),
         "compiled masks": lambda points: kernel.scores(points, EVERYONE),
     }
     table: dict[str, list[float]] = {name: [] for name in ways}

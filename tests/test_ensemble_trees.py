@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from betarce.ensemble import traversal
 from betarce.ensemble.forest_arrays import at_most_in_float32, less_in_float32
 from betarce.ensemble.peeling import Peeled
+from betarce.ensemble.splits import Columns
 from betarce.ensemble.stacked import StackedPart
 from betarce.ensemble.trees import TreeKernel, stack
 
@@ -94,13 +95,16 @@ def _points(kernel: TreeKernel, X: Any, n: int = 1500) -> Any:
     edges = X[rng.integers(0, len(X), n)].copy()
     forest = kernel.forest
     for j in range(X.shape[1]):
-        cuts = forest.threshold[np.isfinite(forest.threshold) & (forest.feature == j)]
+        split = forest.children[::2] != np.arange(len(forest.feature))
+        cuts = forest.threshold[split & np.isin(forest.feature, np.flatnonzero(kernel.columns.source == j))]
+        cuts = cuts[np.abs(cuts) < 1e30]  # others part what is missing from what is not
         t = rng.choice(cuts if len(cuts) else [0.0], n)
         t32 = t.astype(np.float32)
         near = [t, np.nextafter(t, np.inf), np.nextafter(t, -np.inf), t32, edges[:, j], edges[:, j]]
         near += [np.nextafter(t32, np.float32(side)) for side in (-np.inf, np.inf)]
         edges[:, j] = np.choose(rng.integers(0, len(near), n), [np.asarray(c, dtype=np.float64) for c in near])
-    return np.concatenate([X, edges, anywhere])
+    holed = [] if kernel.refused else [np.where(rng.random(edges.shape) < 0.2, np.nan, edges)]
+    return np.concatenate([X, edges, anywhere, *holed])
 
 
 def _own_scores(model: Any, X: Any) -> Any:
@@ -160,7 +164,7 @@ def test_all_traversals_give_the_same_sums_to_the_bit(
     X = _points(kernel, _data(n_classes)[0], n=300)
     masked = kernel.scores(X, slice(None))
     walker = replace(kernel)
-    walker.__dict__["_masked"] = None
+    walker.__dict__.update({"_masked": None, "_masked_whole": None})
     walked = walker.scores(X, slice(None))
     monkeypatch.setattr(traversal, "compiled", lambda: None)
     np.testing.assert_array_equal(walked, masked)
@@ -228,6 +232,31 @@ def test_the_exponential_loss_is_brought_to_log_odds() -> None:
     model = GradientBoostingClassifier(n_estimators=10, loss="exponential").fit(X, y)
     p = model.predict_proba(X)
     np.testing.assert_allclose(_kernel([model]).scores(X, slice(None))[:, 0], np.log(p[:, 1] / p[:, 0]), rtol=1e-9)
+
+
+def test_a_missing_value_that_a_family_refuses_has_no_score() -> None:
+    X, _ = _data(2)
+    kernel = _kernel(_members("gradient boosting", 2))
+    holed = X[:5].copy()
+    holed[2, 3] = np.nan
+    scores = kernel.scores(holed, slice(None))
+    np.testing.assert_array_equal(np.isnan(scores).all(axis=1), np.arange(5) == 2)
+    np.testing.assert_array_equal(scores[:2], kernel.scores(X[:2], slice(None)))
+
+
+@pytest.mark.parametrize(
+    "family", [family for family in FAMILIES if "gradient boosting" not in family or "hist" in family]
+)
+def test_members_trained_with_missing_values_send_them_where_they_learned_to(family: str) -> None:
+    X, y = _data(2)
+    rng = np.random.default_rng(5)
+    X = np.where(rng.random(X.shape) < 0.2 + 0.1 * y[:, np.newaxis], np.nan, X)
+    models = [FAMILIES[family](i).fit(X, y) for i in range(3)]
+    kernel = _kernel(models)
+    points = _points(kernel, X)
+    own = np.stack([model.predict(points) for model in models], axis=1)
+    part = StackedPart(models, np.arange(2), np.asarray, kernel)
+    np.testing.assert_array_equal(part.labels(points, slice(None)), own)
 
 
 def test_tied_forests_are_in_doubt() -> None:
@@ -309,6 +338,11 @@ def test_folded_thresholds_say_what_float32_comparisons_say(threshold: float, x:
         assert (rounded < float(np.float32(threshold))) == (value <= less)
 
 
+NUMBER = Columns(
+    *(np.zeros(n, dtype=kind) for n, kind in ((1, int), (1, bool), (0, int), (0, int), (0, int), (0, int)))
+)
+
+
 @settings(deadline=None)
 @given(
     cuts=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30, unique=True),
@@ -319,7 +353,7 @@ def test_a_place_among_cuts_is_how_many_lie_below(cuts: list[float], x: list[flo
     assert functions is not None
     cut, points = np.unique(cuts), np.array([*x, *cuts])[:, np.newaxis]
     places = np.zeros((len(points), 1, 1), dtype=np.int16)
-    functions[0](points, traversal._cuts([cut]), places)
+    functions[0](points, NUMBER, traversal._cuts([cut]), places)
     np.testing.assert_array_equal(places[:, 0, 0], np.searchsorted(cut, points[:, 0]))
 
 
@@ -345,7 +379,7 @@ def test_code_is_compiled_anew_where_it_cannot_be_kept(monkeypatch: pytest.Monke
         return lambda function: function
 
     monkeypatch.setattr("numba.njit", njit)
-    expected = (traversal.place_among_cuts, traversal.masked_sums, traversal.walked_sums)
+    expected = (traversal.place_among_cuts, traversal.place_in_sets, traversal.masked_sums, traversal.walked_sums)
     assert traversal.compiled.__wrapped__() == expected
 
 

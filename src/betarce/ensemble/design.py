@@ -13,7 +13,7 @@ from scipy import sparse
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.ensemble.arithmetic import affine
-from betarce.ensemble.front import Front, Output
+from betarce.ensemble.front import Front
 
 _SIZES = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 
@@ -34,8 +34,8 @@ class Design:
         Columns of the point that hold codes.
     starts : array of int, one more than codes
         Where the levels of each begin.
-    known : array of bool, shape (codes,)
-        For which of them a missing value is known to every member.
+    known : array of bool, shape (width,)
+        Which columns are known to every member: a level may be refused, and so may a missing one.
     """
 
     numbers: IntArray
@@ -65,7 +65,7 @@ class Design:
         last = np.diff(self.starts) - 1
         # Of two equal flat indices in a row there is none: each code has its own columns.
         at = self.starts[:-1] + np.where(gone, last, codes).astype(np.intp)
-        np.put_along_axis(spread, at, np.where(gone & ~self.known, np.nan, 1.0), axis=1)
+        np.put_along_axis(spread, at, np.where(self.known[at], 1.0, np.nan), axis=1)
         return spread
 
     def slopes(self, spread: FloatArray, points: FloatArray) -> FloatArray:
@@ -113,23 +113,26 @@ def fold(fronts: Sequence[Front | None], width: int) -> tuple[Design, list[Fold]
     numbers = sorted({output.source for output in outputs if output.table is None})
     codes = {output.source: len(output.table) for output in outputs if output.table is not None}
     refused = {source for front in known for source in front.refused}
-    refused |= {output.source for output in outputs if np.isnan(_missing(output))}
+    refused |= {output.source for output in outputs if output.table is None and np.isnan(output.missing)}
     flagged = np.array([source not in refused for source in numbers], dtype=bool)
     order = sorted(codes)
-    first = len(numbers) + int(flagged.sum())
+    starts = np.cumsum([len(numbers) + int(flagged.sum())] + [codes[source] for source in order])
+    at = dict(zip(order, starts.tolist(), strict=False))
+    sure = np.ones(int(starts[-1]), dtype=bool)
+    for output in outputs:
+        if output.table is not None:
+            span = slice(at[output.source], at[output.source] + len(output.table))
+            sure[span] &= ~np.isnan(output.table)
+            sure[span.stop - 1] &= output.source not in refused
     design = Design(
         numbers=np.array(numbers, dtype=np.intp),
         center=np.array([centers.get(source, 0.0) for source in numbers]),
         flagged=flagged,
         codes=np.array(order, dtype=np.intp),
-        starts=np.cumsum([first] + [codes[source] for source in order]),
-        known=np.array([source not in refused for source in order], dtype=bool),
+        starts=starts,
+        known=sure,
     )
     return design, [_fold(front, design) for front in known]
-
-
-def _missing(output: Output) -> float:
-    return output.missing if output.table is None else float(output.table[-1])
 
 
 def _fold(front: Front, design: Design) -> Fold:

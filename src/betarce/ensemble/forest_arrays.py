@@ -2,17 +2,17 @@
 
 Every library compares in its own way: LightGBM takes tiny values for zero, scikit-learn rounds the input to float32,
 XGBoost does so too and asks for "less" instead of "at most". All of that is a step function of one float64, so it is
-folded into the thresholds here, once. What is left is one rule: left where ``x <= threshold``.
+folded into the thresholds here, once. What is left is one rule: left where ``x <= threshold``, with a side for what is
+missing and sets for what is a category.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 DOUBLE = float(np.finfo(np.float64).eps)
 SINGLE = float(np.finfo(np.float32).eps)
@@ -20,10 +20,7 @@ SINGLE = float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """One tree. Node 0 is the root; a node whose `left` is negative is a leaf.
-
-    Categorical splits have no place here yet: a reader that meets one gives up, and the member answers for itself.
-    """
+    """One tree. Node 0 is the root; a node whose `left` is negative is a leaf."""
 
     feature: IntArray
     threshold: FloatArray
@@ -31,19 +28,27 @@ class Tree:
     right: IntArray
     value: FloatArray  # (nodes, width): what a leaf adds to the outputs from `output` on
     output: int = 0
+    missing_left: BoolArray | None = None  # (nodes,): where a missing value goes; to the left everywhere if None
+    # By node: which categories 0, 1, ... go left; all beyond go right.
+    sets: Mapping[int, BoolArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class TreeMember:
     """One member: its score is `base` plus what its trees add.
 
-    `rounding` is the unit roundoff of the library's own sum. With `probability`, the sum is a mean probability.
+    `rounding` is the unit roundoff of the library's own sum. With `probability`, the sum is a mean probability. With
+    `missing`, missing values are answered and not refused; with `sparse_missing`, those in sparse matrices too. Without
+    `sparse`, sparse matrices are read in a way of their own.
     """
 
     trees: list[Tree]
     base: FloatArray
     rounding: float = DOUBLE
     probability: bool = False
+    missing: bool = True
+    sparse_missing: bool = True
+    sparse: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,167 +137,5 @@ def less_in_float32(threshold: AnyArray) -> FloatArray:
     return at_most_in_float32(np.nextafter(threshold.astype(np.float32), np.float32(-np.inf)))
 
 
-def read_member(model: Any) -> TreeMember | None:
-    """Read a fitted classifier's trees; None for what these arrays cannot say exactly."""
-    kind = type(model)
-    # By name, so that no library is imported to be compared with; a subclass may override `predict`, so it is out.
-    reader = READERS.get((kind.__module__.partition(".")[0], kind.__name__))
-    return reader(model) if reader else None
-
-
 def _joined(parts: list[Any]) -> AnyArray:
     return np.concatenate([np.asarray(part) for part in parts])
-
-
-def _read_lightgbm(model: Any) -> TreeMember | None:
-    # The text holds the trees up to the best iteration, as `predict` uses them, with every digit.
-    head, *blocks = model.booster_.model_to_string().split("\nTree=")
-    objective = _fields(head).get("objective", "").split()
-    early_stop = any("pred" in name for name in model.get_params())  # pred_early_stop, which skips trees
-    if not blocks or objective[:1] not in (["binary"], ["multiclass"]) or early_stop:
-        return None
-    n_outputs = int(_fields(head)["num_tree_per_iteration"])
-    sigmoid = [float(part.partition(":")[2]) for part in objective if part.startswith("sigmoid:")]
-    scale = sigmoid[0] if sigmoid else 1.0
-    if "average_output" in head.splitlines():
-        scale *= n_outputs / len(blocks)
-    trees = [_lightgbm_tree(_fields(block), scale, i % n_outputs) for i, block in enumerate(blocks)]
-    known = [tree for tree in trees if tree is not None]
-    return TreeMember(known, base=np.zeros(n_outputs)) if len(known) == len(trees) else None
-
-
-def _lightgbm_tree(text: dict[str, str], scale: float, output: int) -> Tree | None:
-    leaf_value = scale * np.array(text["leaf_value"].split(), dtype=np.float64)
-    decision = np.array(text.get("decision_type", "").split(), dtype=np.int64)
-    zero_is_missing = (decision >> 2) & 3 == 1
-    categorical = decision & 1
-    if text.get("is_linear", "0") != "0" or categorical.any() or zero_is_missing.any():
-        return None
-    n_splits, n_leaves = len(leaf_value) - 1, len(leaf_value)
-    empty = [-1] * n_leaves
-
-    def column(name: str) -> AnyArray:
-        return np.array(text.get(name, "").split()[:n_splits], dtype=np.float64)
-
-    # Children are written as ~leaf for leaves; here the leaves follow the splits.
-    left, right = (np.where(c < 0, n_splits - c - 1, c) for c in (column("left_child"), column("right_child")))
-    return Tree(
-        feature=np.append(column("split_feature"), empty).astype(np.int64),
-        threshold=np.append(_zero_snapped(column("threshold")), empty),
-        left=np.append(left, empty).astype(np.int64),
-        right=np.append(right, empty).astype(np.int64),
-        value=np.append(np.zeros(n_splits), leaf_value)[:, np.newaxis],
-        output=output,
-    )
-
-
-def _zero_snapped(threshold: FloatArray) -> FloatArray:
-    """Let thresholds say what LightGBM does to its input: whatever is within 1e-35 of zero is zero."""
-    tiny = float(np.float32(1e-35))
-    inside = np.abs(threshold) <= tiny
-    return np.where(inside, np.where(threshold >= 0, tiny, np.nextafter(-tiny, -1)), threshold)
-
-
-def _fields(text: str) -> dict[str, str]:
-    """Read the lines `name=value` up to the first empty one."""
-    lines = text.split("\n\n", 1)[0].splitlines()
-    return {name: value for name, equals, value in (line.partition("=") for line in lines) if equals}
-
-
-def _read_xgboost(model: Any) -> TreeMember | None:
-    booster = model.get_booster()
-    learner = json.loads(booster.save_raw("json"))["learner"]
-    objective, boosting = learner["objective"]["name"], learner["gradient_booster"]
-    if objective not in ("binary:logistic", "multi:softprob") or boosting["name"] != "gbtree":
-        return None
-    if not np.isnan(model.missing):
-        return None
-    n_outputs = max(1, int(learner["learner_model_param"]["num_class"]))
-    start = np.array(json.loads(f"[{learner['learner_model_param']['base_score'].strip('[]')}]"), dtype=np.float32)
-    if objective == "binary:logistic":  # kept as a probability
-        start = -np.log(np.float32(1) / start - np.float32(1))
-    best = booster.attr("best_iteration")
-    trees, outputs = boosting["model"]["trees"], boosting["model"]["tree_info"]
-    if best is not None:
-        trees = trees[: boosting["model"]["iteration_indptr"][int(best) + 1]]
-    if any(tree["categories"] or int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
-        return None
-    read = [_xgboost_tree(tree, output) for tree, output in zip(trees, outputs, strict=False)]
-    return TreeMember(read, base=np.broadcast_to(start, n_outputs).astype(np.float64), rounding=SINGLE)
-
-
-def _xgboost_tree(tree: dict[str, Any], output: int) -> Tree:
-    left = np.array(tree["left_children"])
-    number = np.array(tree["split_conditions"], dtype=np.float32)  # a split's threshold, a leaf's value
-    return Tree(
-        feature=np.array(tree["split_indices"]),
-        threshold=less_in_float32(number),
-        left=left,
-        right=np.array(tree["right_children"]),
-        value=np.where(left < 0, number, 0).astype(np.float64)[:, np.newaxis],
-        output=output,
-    )
-
-
-def _read_sklearn_forest(model: Any) -> TreeMember | None:
-    if model.n_outputs_ > 1:
-        return None
-    estimators = getattr(model, "estimators_", [model])
-    n_outputs = 1 if model.n_classes_ == 2 else model.n_classes_
-    trees = [_sklearn_tree(tree.tree_, tree.tree_.value[:, 0, -n_outputs:] / len(estimators)) for tree in estimators]
-    return TreeMember(trees, base=np.zeros(n_outputs), probability=True)
-
-
-def _read_gradient_boosting(model: Any) -> TreeMember | None:
-    if model.init not in (None, "zero"):
-        return None
-    start = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
-    # Half the log-odds is what the exponential loss works with.
-    scale = 2.0 if model.loss == "exponential" else 1.0
-    trees = [
-        _sklearn_tree(tree.tree_, scale * model.learning_rate * tree.tree_.value[:, 0], output)
-        for stage in model.estimators_
-        for output, tree in enumerate(stage)
-    ]
-    return TreeMember(trees, base=scale * start)
-
-
-def _sklearn_tree(tree: Any, value: FloatArray, output: int = 0) -> Tree:
-    return Tree(
-        feature=tree.feature,
-        threshold=at_most_in_float32(tree.threshold),
-        left=tree.children_left,
-        right=tree.children_right,
-        value=value,
-        output=output,
-    )
-
-
-def _read_hist_gradient_boosting(model: Any) -> TreeMember | None:
-    if np.any(model.is_categorical_):
-        return None
-    trees = [_hist_tree(tree.nodes, output) for stage in model._predictors for output, tree in enumerate(stage)]
-    return TreeMember(trees, base=model._baseline_prediction.reshape(-1))
-
-
-def _hist_tree(nodes: AnyArray, output: int) -> Tree:
-    leaf = nodes["is_leaf"].astype(bool)
-    return Tree(
-        feature=nodes["feature_idx"],
-        threshold=nodes["num_threshold"],
-        left=np.where(leaf, -1, nodes["left"].astype(np.int64)),
-        right=np.where(leaf, -1, nodes["right"].astype(np.int64)),
-        value=np.where(leaf, nodes["value"], 0.0)[:, np.newaxis],
-        output=output,
-    )
-
-
-READERS: dict[tuple[str, str], Callable[[Any], TreeMember | None]] = {
-    ("lightgbm", "LGBMClassifier"): _read_lightgbm,
-    ("xgboost", "XGBClassifier"): _read_xgboost,
-    ("sklearn", "DecisionTreeClassifier"): _read_sklearn_forest,
-    ("sklearn", "RandomForestClassifier"): _read_sklearn_forest,
-    ("sklearn", "ExtraTreesClassifier"): _read_sklearn_forest,
-    ("sklearn", "GradientBoostingClassifier"): _read_gradient_boosting,
-    ("sklearn", "HistGradientBoostingClassifier"): _read_hist_gradient_boosting,
-}

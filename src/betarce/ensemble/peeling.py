@@ -88,7 +88,9 @@ def peel(model: object, witness: Witness) -> Peeled:
     array([[0.75]])
     """
     core, steps, threshold = unwrap(model)
-    if not hasattr(core, "classes_") or (witness.is_plain and not steps):
+    # HistGradientBoosting encodes its categories itself, and sorts its columns by it.
+    encodes = getattr(core, "_preprocessor", None) is not None
+    if not hasattr(core, "classes_") or (witness.is_plain and not steps and not encodes):
         return Peeled(core, threshold=threshold)
     try:
         return Peeled(core, read_front(steps, core, witness), threshold)

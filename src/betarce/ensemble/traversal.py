@@ -16,6 +16,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
 from betarce.ensemble.forest_arrays import ForestArrays, split_levels
+from betarce.ensemble.splits import Columns
 
 # A power of two times such a number has each value in its top bits once: the place of the lowest bit, as a hash.
 DE_BRUIJN = {16: 0x09AF, 32: 0x077CB531, 64: 0x022FDD63CC95386D}
@@ -26,13 +27,13 @@ WALK_BLOCK = 64
 
 
 class Cuts(NamedTuple):
-    """All thresholds of each feature in order, and where to start looking in them."""
+    """All thresholds of each number in order, and where to start looking in them."""
 
     at: FloatArray  # (cuts,)
-    start: IntArray  # (features + 1,): the cuts of feature j are start[j] to start[j + 1]
-    low: FloatArray  # (features,)
-    per_unit: FloatArray  # (features,): buckets per unit above `low`
-    bucket: IntArray  # (features, N_BUCKETS + 1): how many cuts lie before each bucket
+    start: IntArray  # (numbers + 1,): the cuts of number j are start[j] to start[j + 1]
+    low: FloatArray  # (numbers,)
+    per_unit: FloatArray  # (numbers,): buckets per unit above `low`
+    bucket: IntArray  # (numbers, N_BUCKETS + 1): how many cuts lie before each bucket
 
 
 class MaskedForest(NamedTuple):
@@ -64,19 +65,20 @@ class WalkedForest(NamedTuple):
     member_start: IntArray
 
 
-def masked_form(forest: ForestArrays, n_features: int) -> tuple[Cuts, MaskedForest] | None:
+def masked_form(forest: ForestArrays, columns: Columns) -> tuple[Cuts, MaskedForest] | None:
     """Bring a forest into bit masks; None if it has too many leaves or thresholds for that."""
+    n_numbers = len(columns.source)
     first_leaf, n_leaves = _leaf_spans(forest)
     most_leaves = int(n_leaves[forest.root].max())
     splits = np.sort(np.concatenate([*split_levels(forest.children, forest.root), forest.root[:0]]))
     feature, threshold = forest.feature[splits], forest.threshold[splits]
-    cuts = [np.unique(threshold[feature == j]) for j in range(n_features)]
-    if most_leaves > 64 or max(map(len, cuts)) > MOST_CUTS:
+    cuts = [np.unique(threshold[feature == j]) for j in range(n_numbers)]
+    if most_leaves > 64 or max(map(len, cuts), default=0) > MOST_CUTS:
         return None
     bits = next(bits for bits in DE_BRUIJN if most_leaves <= bits)
     kind = np.dtype(f"uint{bits}").type
-    cut = np.empty(len(splits), dtype=np.int16)
-    for j in range(n_features):
+    cut = np.zeros(len(splits), dtype=np.int16)  # of a set: it has two places, 0 and 1
+    for j in range(n_numbers):
         cut[feature == j] = np.searchsorted(cuts[j], threshold[feature == j])
     # The left side begins where the node itself does. Its leaves are never all 64: the right side has one at least.
     width = n_leaves[forest.children[2 * splits]].astype(np.uint64)
@@ -124,21 +126,23 @@ def _hashed_leaves(forest: ForestArrays, splits: IntArray, first_leaf: IntArray,
 
 
 def _cuts(cuts: list[FloatArray]) -> Cuts:
-    """Lay a grid over each feature's cuts, so that a point's place among them is found in a step or two."""
-    low = np.array([cut[0] if len(cut) else 0.0 for cut in cuts])
-    with np.errstate(over="ignore", invalid="ignore"):
-        span = np.array([cut[-1] - cut[0] if len(cut) else 0.0 for cut in cuts])
+    """Lay a grid over each number's cuts, so that a point's place among them is found in a step or two."""
+    # Cuts beyond all numbers, that part what is missing from what is not, would stretch the grid.
+    usual = [cut[np.abs(cut) < 1e300] for cut in cuts]
+    low = np.array([cut[0] if len(cut) else 0.0 for cut in usual])
+    span = np.array([cut[-1] - cut[0] if len(cut) else 0.0 for cut in usual])
     # Without a usable span, all cuts share the first bucket: slower to search, and no less right.
     per_unit = np.zeros(len(cuts))
-    np.divide(N_BUCKETS - 1, span, out=per_unit, where=np.isfinite(span) & (span > 1e-300))
+    np.divide(N_BUCKETS - 1, span, out=per_unit, where=span > 1e-300)
     bucket = np.zeros((len(cuts), N_BUCKETS + 1), dtype=np.int32)
     for j, cut in enumerate(cuts):
         # The same arithmetic as for a point in `place_among_cuts`, or the two might round apart.
-        place = (cut - low[j]) * per_unit[j] if per_unit[j] else np.zeros(len(cut))
-        place = np.minimum(place, N_BUCKETS - 1).astype(np.int64)
+        with np.errstate(over="ignore"):
+            place = (cut - low[j]) * per_unit[j] if per_unit[j] else np.zeros(len(cut))
+        place = np.clip(place, 0, N_BUCKETS - 1).astype(np.int64)
         bucket[j] = np.searchsorted(place, np.arange(N_BUCKETS + 1))
     start = np.cumsum([0] + [len(cut) for cut in cuts])
-    return Cuts(np.concatenate(cuts), start, low, per_unit, bucket)
+    return Cuts(np.concatenate([np.empty(0), *cuts]), start, low, per_unit, bucket)
 
 
 def walked_form(forest: ForestArrays) -> WalkedForest:
@@ -147,26 +151,29 @@ def walked_form(forest: ForestArrays) -> WalkedForest:
 
 
 @cache
-def compiled() -> tuple[Any, Any, Any] | None:
-    """Compile `place_among_cuts`, `masked_sums` and `walked_sums`; None without numba."""
+def compiled() -> tuple[Any, Any, Any, Any] | None:
+    """Compile `place_among_cuts`, `place_in_sets`, `masked_sums` and `walked_sums`; None without numba."""
     try:
         import numba
     except ImportError:
         return None
-    functions = (place_among_cuts, masked_sums, walked_sums)
+    functions = (place_among_cuts, place_in_sets, masked_sums, walked_sums)
     try:
         found = [numba.njit(nogil=True, cache=True)(function) for function in functions]
     except RuntimeError:  # no folder to keep compiled code in
         found = [numba.njit(nogil=True)(function) for function in functions]
-    return found[0], found[1], found[2]
+    return found[0], found[1], found[2], found[3]
 
 
-def place_among_cuts(X: FloatArray, cuts: Cuts, places: IntArray) -> None:
-    """Write how many cuts lie below each value, in blocks of points: shape (blocks, features, block)."""
+def place_among_cuts(X: FloatArray, columns: Columns, cuts: Cuts, places: IntArray) -> None:
+    """Write how many cuts lie below each number, in blocks of points: shape (blocks, columns, block)."""
     block = places.shape[2]
     for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            x = X[i, j]
+        for j in range(len(columns.source)):
+            x = X[i, columns.source[j]]
+            if np.isnan(x):
+                places[i // block, j, i % block] = MOST_CUTS if columns.high[j] else 0
+                continue
             # Every step is monotone in x, rounding included: the cuts of earlier buckets are below x for sure.
             bucket = (x - cuts.low[j]) * cuts.per_unit[j]
             b = 0
@@ -183,6 +190,25 @@ def place_among_cuts(X: FloatArray, cuts: Cuts, places: IntArray) -> None:
                 else:
                     last = middle
             places[i // block, j, i % block] = first
+
+
+def place_in_sets(X: FloatArray, columns: Columns, places: IntArray) -> None:
+    """Write whether each code lies outside each set, after the numbers."""
+    block, n_numbers = places.shape[2], len(columns.source)
+    code = np.zeros(block, dtype=np.int64)
+    for b in range(places.shape[0]):
+        n = min(block, X.shape[0] - b * block)
+        last = -1
+        for j in range(len(columns.set_source)):
+            source, n_codes = columns.set_source[j], columns.set_codes[j]
+            if source != last:
+                for i in range(n):
+                    x = X[b * block + i, source]
+                    code[i] = n_codes if np.isnan(x) else min(max(int(x), 0), n_codes)
+                last = source
+            outside = columns.outside[columns.set_start[j] : columns.set_start[j] + n_codes + 1]
+            for i in range(n):
+                places[b, n_numbers + j, i] = outside[code[i]]
 
 
 def masked_sums(places: IntArray, forest: MaskedForest, first: int, last: int, sums: FloatArray) -> None:
@@ -212,7 +238,7 @@ def masked_sums(places: IntArray, forest: MaskedForest, first: int, last: int, s
 
 
 def walked_sums(X: FloatArray, forest: WalkedForest, first: int, last: int, sums: FloatArray) -> None:
-    """Write the sums of members `first` to `last`: shape (points, members, outputs)."""
+    """Write the sums of members `first` to `last`, from `Columns.values`: shape (points, members, outputs)."""
     at = np.empty(WALK_BLOCK, dtype=np.int32)
     sums[:] = 0.0
     for start in range(0, X.shape[0], WALK_BLOCK):
@@ -232,7 +258,10 @@ def walked_sums(X: FloatArray, forest: WalkedForest, first: int, last: int, sums
 
 
 def plain_sums(X: FloatArray, forest: ForestArrays, first: int, last: int) -> FloatArray:
-    """Give the sums of members `first` to `last`, without compiled code: shape (points, members, outputs)."""
+    """Give the sums of members `first` to `last`, without compiled code, from `Columns.values`.
+
+    Their shape is (points, members, outputs).
+    """
     start, stop = forest.member_start[first], forest.member_start[last]
     member = np.repeat(np.arange(last - first), np.diff(forest.member_start[first : last + 1]))
     n_outputs = forest.base.shape[1]
