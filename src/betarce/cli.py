@@ -37,7 +37,7 @@ def demo(
     """Explain five rejected loans, then check the promise on retrained models that nothing has seen."""
     from rich.console import Console
 
-    from betarce.demo import prepare
+    from betarce.demo import RULES_IN_WORDS, prepare
 
     console = Console(highlight=False)
     with friendly_errors():
@@ -46,8 +46,7 @@ def demo(
         rce, certifying = story.rce, story.rce.certifying_members_ or ()
         console.print(f"{story.loans}. The model is right for {story.accuracy:.0%} of unseen applicants.")
         console.print(
-            f"{len(rce.search_members_)} members search, {len(certifying)} others certify. Age, time in "
-            "employment and late payments cannot change, debt and credits only fall, income and savings only rise.\n"
+            f"{len(rce.search_members_)} members search, {len(certifying)} others certify. {RULES_IN_WORDS}\n"
         )
         result = story.explain()
         for name, item in zip(result.row_names, result, strict=True):

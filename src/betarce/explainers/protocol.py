@@ -52,12 +52,15 @@ class Explained:
         Why not; "" where there is one.
     n_evaluations : array of int, shape (n,)
         Model evaluations spent.
+    bases : array of shape (n, d) or None
+        What a method that improves other counterfactuals started from.
     """
 
     points: FloatArray
     found: BoolArray
     reasons: list[str]
     n_evaluations: IntArray
+    bases: FloatArray | None = None
 
 
 class Explainer(Protocol):
