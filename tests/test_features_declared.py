@@ -92,6 +92,7 @@ def test_every_key_says_what_its_rule_says(text, written):
         ("[columns.age]\nkind = 'integer'\ndecimals = 2", "'decimals' needs kind = \"continuous\""),
         ("[columns.age]\nlevels = ['a']", '\'levels\' needs kind = "categorical" or kind = "ordinal"'),
         ("[columns.age]\nkind = 'ordinal'\nlevels = 'abc'", "key 'levels': must be a list of values"),
+        ("[columns.age]\nkind = 'ordinal'", r'kind = "ordinal" needs levels = \[lowest, ..., highest\] beside it'),
         ("[columns.age]\ncolumn = 1.5", "a column is named by text or a whole number"),
         ("[columns.a]\ncolumn = 1\n[columns.b]\ncolumn = 1\nimmutable = true", "the column 1 is named twice"),
         ("[groups]\ncolour = 'red'", r"\[groups\]: 'colour' must list two or more columns"),

@@ -353,6 +353,13 @@ def test_saving_again_replaces_the_file_and_keeps_its_permissions(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "latest.json").symlink_to(tmp_path / "result.json")
+    result_of(TABLE).save(tmp_path / "latest.json")
+    assert (tmp_path / "latest.json").is_symlink()
+    assert len(Result.load(tmp_path / "result.json")) == len(STATUSES)
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InvalidInput, match=r"must name a file in an existing folder; .*result.json' is in .*nowhere"):
         result_of(TABLE).save(tmp_path / "nowhere" / "result.json")

@@ -3,10 +3,10 @@
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from betarce.errors import CorruptFile, InvalidInput
 
@@ -17,39 +17,34 @@ _WIDTH = 110
 def write_whole(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file whole or not at all: what was there stays until the new one is complete."""
     target = check_writable(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{uuid4().hex}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             # A lone surrogate has no UTF-8 form; as a backslash escape it is valid JSON.
             file.write(text.encode("utf-8", "backslashreplace"))
             file.flush()
             os.fsync(file.fileno())
-        _usual_permissions(temporary, target)
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
         os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    finally:
+        temporary.unlink(missing_ok=True)
     return target
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Refuse a path that cannot become a file."""
-    target = Path(path)
-    if target.is_dir() or not target.parent.is_dir():
-        problem = "is a folder" if target.is_dir() else f"is in {str(target.parent)!r}, which is not a folder"
-        raise InvalidInput(f"`path` must name a file in an existing folder; {str(target)!r} {problem}.")
+    """Refuse a path that cannot become a file; follow links, so that they stay what they are."""
+    target = Path(os.path.realpath(path))
+    problem = ""
+    if target.is_dir():
+        problem = "is a folder"
+    elif not target.parent.is_dir():
+        problem = f"is in {str(target.parent)!r}, which is not a folder"
+    elif not os.access(target.parent, os.W_OK):
+        problem = "is in a folder that cannot be written to"
+    if problem:
+        raise InvalidInput(f"`path` must name a file in an existing folder; {os.fspath(path)!r} {problem}.")
     return target
-
-
-def _usual_permissions(temporary: str, target: Path) -> None:
-    """Give a temporary file, which only its owner may read, the permissions that a plain file would have."""
-    if target.exists():
-        mode = target.stat().st_mode
-    else:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    os.chmod(temporary, mode & 0o777)
 
 
 def seal(document: Mapping[str, Any]) -> str:

@@ -199,7 +199,9 @@ def _what(keys: Mapping[str, Any], place: str) -> Rule:
             return _said("step", lambda: make.integer(step=step), place)
         case "categorical":
             return _said("levels", lambda: make.categorical(_maybe_values(keys.get("levels"))), place)
-        case "ordinal" if "levels" in keys:
+        case "ordinal":
+            if "levels" not in keys:
+                raise InvalidInput(f'{place}: kind = "ordinal" needs levels = [lowest, ..., highest] beside it.')
             return _said("levels", lambda: make.ordinal(_values(keys["levels"])), place)
     return Rule(kind=kind)
 
