@@ -305,12 +305,13 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     def _check_features(self, table: Any) -> FeatureSpace:
         if isinstance(self.features, FeatureSpace):
             return self.features
-        if isinstance(self.features, (str, os.PathLike)):
-            return FeatureSpace.infer(table, rules=read_rules(self.features))
+        path = os.fspath(self.features) if isinstance(self.features, (str, os.PathLike)) else ""
+        if path.lower().endswith((".toml", ".yaml", ".yml")):
+            return FeatureSpace.infer(table, rules=read_rules(path))
         if self.features is not None and not isinstance(self.features, Mapping):
             raise InvalidInput(
                 "`features` must be a FeatureSpace, a mapping of column to rule such as "
-                f"{{'age': betarce.immutable()}}, the path of a file of rules, or None; got {self.features!r}."
+                f"{{'age': betarce.immutable()}}, a path that ends in .toml or .yaml, or None; got {self.features!r}."
             )
         return FeatureSpace.infer(table, rules=self.features)
 
