@@ -2,9 +2,12 @@
 
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import betarce as brce
 from betarce.cli import app, number, share
 
 RUNNER = CliRunner()
@@ -68,3 +71,218 @@ def test_the_demo_tells_its_story_and_repeats_it_word_for_word():
 def test_numbers_are_written_as_people_write_them():
     assert (number(1234567), number(1.5), number(2.0)) == ("1,234,567", "1.50", "2")
     assert (share(0.9017), share(float("nan")), share(1.0)) == ("90.1 %", "-", "100.0 %")
+
+
+# From a CSV file
+
+
+@pytest.fixture(scope="module")
+def loans():
+    rng = np.random.default_rng(0)
+    n = 80
+    table = pd.DataFrame(
+        {
+            "income": rng.integers(10, 60, n) * 100,
+            "debt": rng.integers(0, 30, n) * 100,
+            "housing": rng.choice(["rent", "own"], n),
+            "grade": rng.integers(1, 4, n),
+        }
+    )
+    good = table["income"] - table["debt"] + 800 * (table["housing"] == "own") > 2400
+    return table.assign(approved=np.where(good, "yes", "no"))
+
+
+@pytest.fixture
+def here(loans, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    loans.to_csv("loans.csv", index=False)
+    return tmp_path
+
+
+QUICK = ("--delta", "0.5", "--confidence", "0.6", "--jobs", "1")
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+class TestInit:
+    def test_it_writes_a_file_to_edit_and_says_what_comes_next(self, here, loans):
+        result = run("init", "loans.csv", "--label", "approved")
+        assert result.exit_code == 0, result.output
+        assert "80 rows, 4 columns." in result.stdout
+        assert "own, rent" in result.stdout
+        assert 'kind = "categorical"' in squeezed(result.stdout)
+        assert "betarce explain loans.csv --label approved --target CLASS --features features.toml" in result.stdout
+        text = (here / "features.toml").read_text()
+        assert "[columns.housing]  # categorical: own, rent" in text
+        assert "approved" not in text
+        assert brce.read_rules("features.toml") == {}
+
+    def test_it_never_overwrites_unasked(self, here):
+        (here / "features.toml").write_text("mine")
+        result = run("init", "loans.csv", "--label", "approved")
+        assert result.exit_code == 2
+        assert "'features.toml' exists already. Add --force to overwrite it" in result.stderr
+        assert (here / "features.toml").read_text() == "mine"
+        assert run("init", "loans.csv", "--label", "approved", "--force").exit_code == 0
+        assert (here / "features.toml").read_text() != "mine"
+
+    def test_empty_columns_are_left_out_and_row_names_are_no_column(self, here, loans):
+        loans.assign(**{"[empty]": None}).rename(index=lambda i: f"r{i}").to_csv("odd.csv", sep=";")
+        result = run("init", "odd.csv", "--out", "odd.toml", "--drop", "grade")
+        assert result.exit_code == 0, result.output
+        assert "no value at all: [empty]." in squeezed(result.stdout)
+        assert "80 rows, 4 columns" in result.stdout
+        assert "grade" not in (here / "odd.toml").read_text()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("init", "loan.csv"), "There is no file 'loan.csv'. Did you mean 'loans.csv'?"),
+            (("init", "loans.csv", "--label", "aproved"), "no column 'aproved'. Did you mean 'approved'?"),
+            (("init", "loans.csv", "--drop", "zzz"), "no column 'zzz'. Its columns are: income, debt"),
+            (("init", "loans.csv", "--out", "none/x.toml"), "must name a file in an existing folder"),
+            (("init", "loans.csv", "--out", "x.yaml"), "`path` must end in .toml"),
+        ],
+    )
+    def test_mistakes_are_one_clear_line(self, arguments, message, here):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert message in squeezed(result.stderr)
+
+
+class TestExplain:
+    def test_it_says_what_to_change_and_writes_it_down(self, here, loans):
+        (here / "features.toml").write_text("[columns.debt]\nimmutable = true\n[columns.grade]\nkind = 'categorical'\n")
+        arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--features", "features.toml")
+        arguments += ("--limit", "2", "--out", "result.json", "--csv", "changes.csv", "--model", "logistic", *QUICK)
+        result = run(*arguments)
+        assert result.exit_code == 0, result.output
+        assert "The model learnt from 80 rows. It is right for" in squeezed(result.stdout)
+        assert result.stdout.count("what would make approved = yes?") == 2
+        assert "fresh models agree: valid for" in result.stdout
+        assert "more rows are in another class; raise --limit" in result.stdout
+        saved = brce.Result.load("result.json")
+        assert len(saved) == 2
+        assert (saved.robust["debt"] == loans.loc[saved.robust.index, "debt"]).all()
+        assert [item.target for item in saved] == ["yes", "yes"]
+        changes = pd.read_csv("changes.csv")
+        assert changes.columns.tolist() == ["row", "feature", "from", "base", "to"]
+        assert len(changes) == len(saved.changes())
+        assert run(*arguments).stdout == result.stdout
+
+    @pytest.mark.parametrize("model", ["hist-gradient-boosting", "lightgbm", "random-forest"])
+    def test_every_model_takes_the_mixed_table(self, model, here, loans):
+        gaps = loans.rename(columns={"income": "income, [EUR]"})
+        gaps.loc[::9, "debt"] = np.nan
+        gaps.loc[::11, "housing"] = None
+        gaps.assign(owner=[True, False] * 40).to_csv("gaps.csv", index=False)
+        result = run(
+            "explain", "gaps.csv", "--label", "approved", "--target", "yes", "--limit", "1", "--model", model, *QUICK
+        )
+        assert result.exit_code == 0, result.output
+        assert "1 rows have a certified answer" in result.stdout
+
+    def test_rows_of_another_file_are_explained(self, here, loans):
+        rows = pd.concat([loans[loans["approved"] == "no"][:1], loans[loans["approved"] == "yes"][:3]])
+        rows = rows.drop(columns="approved").assign(comment="x")[["comment", *loans.columns[3::-1]]]
+        rows.index = ["Ann", "Bob", "Cid", "Dan"]
+        rows.to_csv("rejected.csv")
+        arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--rows", "rejected.csv")
+        result = run(*arguments, "--model", "logistic", *QUICK)
+        assert result.exit_code == 0, result.output
+        assert "Row Ann: what would make approved = yes?" in result.stdout
+        assert "3 more are in class yes already." in result.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--target", "maybe"), "There is no class 'maybe'. The classes are: no, yes."),
+            ((), "Say with --target which class of 'approved' is wanted: no, yes."),
+            (
+                ("--target", "yes", "--model", "forest"),
+                "There is no model 'forest'. Take one of: hist-gradient-boosting",
+            ),
+            (("--target", "yes", "--space", "moon"), "`space` must be"),
+            (("--target", "yes", "--rows", "none.csv"), "There is no file 'none.csv'"),
+            (("--target", "yes", "--rows", "short.csv"), "The table has no column 'debt'"),
+            (
+                ("--target", "yes", "--rows", "odd.csv"),
+                "'boat' in column 'housing', row 0; the training table knows only",
+            ),
+            (("--target", "yes", "--rows", "good.csv"), "gives all 1 rows the class 'yes' already"),
+            (("--target", "yes", "--features", "none.toml"), "There is no file of rules at 'none.toml'"),
+            (("--target", "yes", "--features", "bad.toml"), "bad.toml, [columns.debt]: there is no key 'imutable'"),
+            (("--target", "yes", "--out", "none/r.json"), "must name a file in an existing folder"),
+            (("--target", "yes", "--delta", "2"), "`delta` must be strictly between 0 and 1"),
+        ],
+    )
+    def test_mistakes_are_one_clear_line(self, arguments, message, here):
+        (here / "short.csv").write_text("income\n1000\n")
+        (here / "odd.csv").write_text("income,debt,housing,grade\n1000,100,boat,1\n")
+        (here / "good.csv").write_text("income,debt,housing,grade\n5900,0,own,1\n")
+        (here / "bad.toml").write_text("[columns.debt]\nimutable = true\n")
+        result = run("explain", "loans.csv", "--label", "approved", "--model", "logistic", *QUICK, *arguments)
+        assert result.exit_code == 2, result.output
+        assert message in squeezed(result.stderr)
+        assert "Traceback" not in result.output
+
+    @pytest.mark.parametrize(
+        ("labels", "message"),
+        [
+            (np.linspace(0, 1, 80), "holds numbers with fractions, as in a regression"),
+            (np.arange(80), "has 80 different values; at most 20 can be classes"),
+            (np.zeros(80, dtype=int), "has one value only"),
+            ([None] * 80, "has one value only"),
+        ],
+    )
+    def test_labels_that_are_no_classes_are_refused(self, labels, message, here, loans):
+        loans.assign(approved=labels).to_csv("odd.csv", index=False)
+        result = run("explain", "odd.csv", "--label", "approved", "--target", "1", *QUICK)
+        assert result.exit_code == 2
+        assert message in squeezed(result.stderr)
+
+    @pytest.mark.parametrize(("labels", "target"), [([0.0, 1.0, None, 1.0], "1"), ([False, True, True, True], "true")])
+    def test_numbers_and_truth_values_are_classes_and_rows_without_one_are_left_out(self, labels, target, here, loans):
+        wanted = (loans["approved"] == "yes").astype(type(labels[0]))
+        wanted = wanted.where(np.arange(80) % 10 > 0, None) if None in labels else wanted
+        loans.assign(approved=wanted).to_csv("numbers.csv", index=False)
+        arguments = ("explain", "numbers.csv", "--label", "approved", "--target", target, "--limit", "1")
+        result = run(*arguments, "--model", "logistic", *QUICK)
+        assert result.exit_code == 0, result.output
+        assert f"learnt from {72 if None in labels else 80} rows" in result.stdout
+
+    def test_a_warning_is_a_sentence_not_a_traceback(self, here):
+        arguments = (
+            "explain",
+            "loans.csv",
+            "--label",
+            "approved",
+            "--target",
+            "yes",
+            "--space",
+            "seed",
+            "--limit",
+            "1",
+        )
+        result = run(*arguments, "--model", "logistic", *QUICK)
+        assert result.exit_code == 0, result.output
+        assert "Warning: " in result.stderr
+        assert "the same model" in squeezed(result.stderr)
+
+
+def test_csv_files_that_cannot_be_read_say_so(here):
+    (here / "empty.csv").write_text("")
+    (here / "heading.csv").write_text("a,b\n")
+    (here / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
+    (here / "latin.csv").write_bytes("a,b\nż,1\n".encode("cp1250"))
+    for name, message in [
+        ("empty.csv", "cannot be read as CSV"),
+        ("heading.csv", "has no rows"),
+        ("ragged.csv", "cannot be read as CSV"),
+        ("latin.csv", "cannot be read as CSV in UTF-8"),
+    ]:
+        result = run("init", name)
+        assert result.exit_code == 2, name
+        assert message in squeezed(result.stderr)

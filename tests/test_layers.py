@@ -11,13 +11,13 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "seeding", "arrays", "progress"},
+    {"errors", "seeding", "arrays", "progress", "files"},
     {"posterior", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
     {"robustify"},
     {"evaluate"},
-    {"demo"},
+    {"demo", "jobs"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

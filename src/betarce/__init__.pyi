@@ -115,7 +115,13 @@ from betarce.features import (
     ordinal as ordinal,
 )
 from betarce.features import (
+    read_rules as read_rules,
+)
+from betarce.features import (
     transitions as transitions,
+)
+from betarce.features import (
+    write_rules as write_rules,
 )
 from betarce.models.families import (
     paper_model as paper_model,

@@ -1,15 +1,18 @@
 """The command line: parses, calls, prints."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
     from rich.table import Table
 
+    from betarce.features import FeatureSpace
     from betarce.robustify import RobustCounterfactual
 
 app = typer.Typer(
@@ -51,9 +54,7 @@ def demo(
         result = story.explain()
         for name, item in zip(result.row_names, result, strict=True):
             console.print(f"[bold]Applicant {name}[/] was rejected. What would get the loan?")
-            console.print(changes_table(item))
-            sign = "[green]✓[/]" if item.status == "certified" else "[red]✗[/]"
-            console.print(f"  {sign} {item.certificate if item.status == 'certified' else item.reason}\n")
+            print_answer(console, item)
         console.print(f"Now {audit_models} freshly retrained models decide, which nothing above has seen.")
         audit = rce.audit(result, n_models=audit_models)
         console.print(audit_table(audit))
@@ -82,6 +83,114 @@ def size(
             console.print(size_table(delta or [0.8, 0.9, 0.95], confidence or [0.9, 0.95, 0.99], prior))
 
 
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="CSV file of the training table.", show_default=False)],
+    label: Annotated[str | None, typer.Option(help="The column of classes, which is no feature.")] = None,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("features.toml"),
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given more than once.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+) -> None:
+    """Infer the columns of a CSV file, and write a file of rules to edit: what may change, and how."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from betarce.errors import InvalidInput
+    from betarce.features import write_rules
+    from betarce.jobs import inspect
+
+    console = Console(highlight=False)
+    with friendly_errors():
+        if out.exists() and not force:
+            raise InvalidInput(f"{str(out)!r} exists already. Add --force to overwrite it, or --out for another name.")
+        found = inspect(data, label=label, drop=drop or ())
+        write_rules(found.features, out, notes=found.hints)
+        console.print(f"{found.n_rows:,} rows, {len(found.features)} columns.")
+        console.print(columns_table(found.features, found.hints))
+        print_dropped(console, found.dropped)
+        wanted = label or "COLUMN"
+        console.print(
+            f"Wrote [bold]{escape(str(out))}[/]. Next: open it, say what can never change (immutable) and what only "
+            "grows or shrinks, then\n"
+        )
+        command = f"betarce explain {data} --label {wanted} --target CLASS --features {out}"
+        console.print(f"  {escape(command)}\n", soft_wrap=True)
+
+
+@app.command()
+def explain(
+    data: Annotated[Path, typer.Argument(help="CSV file of the training table.", show_default=False)],
+    label: Annotated[str, typer.Option(help="Its column of classes.", show_default=False)],
+    target: Annotated[str | None, typer.Option(help="The class wanted.", show_default=False)] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="CSV file of rows to explain; else those of the table in another class.")
+    ] = None,
+    features: Annotated[Path | None, typer.Option(help="File of rules, as `betarce init` writes.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given more than once.")] = None,
+    model: Annotated[
+        str, typer.Option(help="hist-gradient-boosting, lightgbm, logistic or random-forest.")
+    ] = "hist-gradient-boosting",
+    space: Annotated[str, typer.Option(help="How the model may be retrained: bootstrap or seed.")] = "bootstrap",
+    delta: Delta = 0.9,
+    confidence: Confidence = 0.95,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same output.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Workers that train models; -1 for one a core.")] = -1,
+    limit: Annotated[int | None, typer.Option(help="Rows to explain: 10 of the table, all of --rows.", min=1)] = None,
+    out: Annotated[Path | None, typer.Option(help="JSON file to write everything to.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
+) -> None:
+    """Train a model on a CSV file, and say what to change in which row to get another class, with a certificate."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from betarce.files import check_writable, write_whole
+    from betarce.jobs import prepare
+
+    console = Console(highlight=False)
+    with friendly_errors(), friendly_warnings():
+        for path in filter(None, (out, csv)):
+            check_writable(path)  # before the work, not after it
+        console.print(f"Training {escape(model)} on {escape(str(data))}, and siblings to search and certify with ...")
+        job = prepare(
+            data,
+            label=label,
+            target=target,
+            rows=rows,
+            features=features,
+            drop=drop or (),
+            model=model,
+            limit=limit,
+            seed=seed,
+            space=space,
+            delta=delta,
+            confidence=confidence,
+            n_jobs=jobs,
+        )
+        print_dropped(console, job.dropped)
+        certifying = job.rce.certifying_members_ or ()
+        right = "" if job.accuracy != job.accuracy else f" It is right for {job.accuracy:.0%} of rows kept aside."
+        console.print(
+            f"The model learnt from {job.n_rows:,} rows.{right} {len(job.rce.search_members_)} members search, "
+            f"{len(certifying)} others certify.\n"
+        )
+        result = job.explain()
+        for name, item in zip(result.row_names, result, strict=True):
+            console.print(f"[bold]Row {escape(str(name))}[/]: what would make {escape(f'{label} = {job.target}')}?")
+            print_answer(console, item)
+        n_certified = int(result.certified.sum())
+        console.print(f"[bold]{n_certified} of {len(result)}[/] rows have a certified answer.")
+        if job.n_there:
+            console.print(f"{job.n_there} more are in class {escape(str(job.target))} already.")
+        if job.n_more:
+            console.print(f"{job.n_more} more rows are in another class; raise --limit to explain them.")
+        if out is not None:
+            result.save(out)
+            console.print(f"Wrote {escape(str(out))}; betarce.Result.load reads it.")
+        if csv is not None:
+            write_whole(csv, result.changes().astype(object).map(whole).to_csv(index=False))
+            console.print(f"Wrote {escape(str(csv))}: one line a change.")
+
+
 @contextmanager
 def friendly_errors() -> Iterator[None]:
     """Print our own errors as a sentence; leave all others, which are bugs, with their traceback."""
@@ -92,6 +201,54 @@ def friendly_errors() -> Iterator[None]:
     except BetarceError as error:
         typer.secho(f"Error: {error}", err=True, fg="red")
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def friendly_warnings() -> Iterator[None]:
+    """Print each warning once, as a sentence."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        typer.secho(f"Warning: {text}", err=True, fg="yellow")
+
+
+def print_answer(console: "Console", item: "RobustCounterfactual") -> None:
+    """Say what one row should change, and how surely it holds, or why there is no answer."""
+    from rich.markup import escape
+
+    certified = item.status == "certified"
+    if certified:
+        console.print(changes_table(item))
+    sign = "[green]✓[/]" if certified else "[red]✗[/]"
+    console.print(f"  {sign} {escape(str(item.certificate) if certified else item.reason)}")
+    if item.note:
+        console.print(f"    {escape(item.note)}")
+    console.print()
+
+
+def print_dropped(console: "Console", names: Sequence[str]) -> None:
+    """Say which columns were left out."""
+    from rich.markup import escape
+
+    if names:
+        console.print(f"Left out, since they hold no value at all: {escape(', '.join(names))}.")
+
+
+def columns_table(features: "FeatureSpace", hints: Mapping[Hashable, str]) -> "Table":
+    """Lay out what was inferred of each column."""
+    from rich.markup import escape
+
+    table = new_table("", "column", "kind", "range", "look at")
+    for place in table.columns:
+        place.justify = "left"
+    shown = features.describe()
+    for column, kind, values in zip(features.columns, shown["kind"], shown["range"], strict=True):
+        gaps = ", with gaps" if column.missing else ""
+        table.add_row(*map(escape, (column.title, kind + gaps, values, hints.get(column.name, ""))))
+    return table
 
 
 def size_table(deltas: list[float], confidences: list[float], prior: str) -> "Table":
@@ -133,10 +290,12 @@ def dissent_heading(dissent: int) -> str:
 
 def changes_table(item: "RobustCounterfactual") -> "Table":
     """Lay out one applicant: what is, what the base method says, what is certified."""
+    from rich.markup import escape
+
     table = new_table("", "feature", "now", "base", "robust")
     shown = item.changes()
     for line in shown.itertuples(index=False, name=None):
-        table.add_row(str(line[0]), *map(number, line[1:]))
+        table.add_row(*map(escape, (str(line[0]), *map(number, line[1:]))))
     if shown.empty:
         table.add_row("-", "-", "-", "-")
     return table
@@ -166,8 +325,16 @@ def new_table(title: str, *columns: str) -> "Table":
     return table
 
 
+def whole(value: Any) -> Any:
+    """Turn a float without a fraction, which a table may make of an int, back into an int."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def number(value: Any) -> str:
     """Write a value as people do: numbers whole where they are whole, thousands apart."""
-    if isinstance(value, (str, bool)) or value != value:
-        return "missing" if value != value else str(value)
+    value = value.item() if hasattr(value, "item") else value
+    if value is None or str(value) in ("nan", "<NA>", "NaT"):
+        return "missing"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"

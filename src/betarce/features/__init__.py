@@ -2,6 +2,7 @@
 
 from betarce.features.box import Box
 from betarce.features.columns import Column
+from betarce.features.declared import read_rules
 from betarce.features.forms import RawTable, check_table, row_names
 from betarce.features.rules import (
     Rule,
@@ -22,6 +23,7 @@ from betarce.features.rules import (
     transitions,
 )
 from betarce.features.space import FeatureSpace, Norm, Rules
+from betarce.features.written import write_rules
 
 __all__ = [
     "Box",
@@ -46,6 +48,8 @@ __all__ = [
     "one_hot",
     "one_of",
     "ordinal",
+    "read_rules",
     "row_names",
     "transitions",
+    "write_rules",
 ]

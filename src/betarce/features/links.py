@@ -116,6 +116,8 @@ class Links:
             name = features.columns[j].name
             try:
                 values = np.asarray(function(features.decode(points)), dtype=np.float64)
+            except InvalidInput as error:
+                raise InvalidInput(f"Column {name!r} is derived. {error}") from error
             except Exception as error:
                 raise InvalidInput(f"The function of the derived column {name!r} failed: {error!r}") from error
             if values.shape != (len(points),):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from betarce.errors import InvalidInput
+from betarce.features.formula import Formula
 
 Kind = Literal["continuous", "integer", "binary", "categorical", "ordinal"]
 
@@ -70,7 +71,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "values": lambda v: f"one of {', '.join(map(str, v))}",
     "moves": lambda v: "; ".join(f"{a} to {' or '.join(map(str, b)) or 'nothing else'}" for a, b in v),
     "ceilings": lambda v: f"no more than {' and '.join(map(str, v))}",
-    "derived": lambda _: "derived",
+    "derived": lambda v: f"derived from {v.text}" if isinstance(v, Formula) else "derived",
     "missing": lambda _: "may be missing",
     "kind": str,
     "levels": lambda v: f"levels {' < '.join(map(str, v))}",
@@ -166,14 +167,17 @@ def no_more_than(column: Hashable) -> Rule:
     return Rule(ceilings=(column,))
 
 
-def derived(function: Callable[[Any], Any]) -> Rule:
+def derived(function: Callable[[Any], Any] | str) -> Rule:
     """Compute the value from the other columns.
 
     Parameters
     ----------
-    function : callable
-        Takes a table of the user's own kind, returns one value a row: ``lambda t: t["debt"] / t["income"]``.
+    function : callable or str
+        Takes a table of the user's own kind, returns one value a row: ``lambda t: t["debt"] / t["income"]``. Arithmetic
+        may also be written as text, ``"debt / income"``, which can be kept in a file.
     """
+    if isinstance(function, str):
+        function = Formula(function)
     if not callable(function):
         raise InvalidInput(f"`function` must be a callable from a table to a column; got {function!r}.")
     return Rule(derived=function)

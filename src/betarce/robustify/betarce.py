@@ -1,5 +1,6 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ from betarce.drawing import Draw, draw_members, warn_of_odd_members
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Problem, check_explainer
-from betarce.features import FeatureSpace, Rules, check_table, row_names
+from betarce.features import FeatureSpace, Rules, check_table, read_rules, row_names
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior
 from betarce.robustify.answers import Batch, answers
@@ -69,8 +70,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         Members for searching and for certifying. "auto" takes the smallest number whose quorum allows one dissent.
     prior : str, pair or Prior
         "jeffreys", "uniform", "exact" (a guarantee for every true rate), or (a, b).
-    features : FeatureSpace, mapping of column to rule, or None
-        What may change, such as {"age": betarce.immutable()}; everything within the training range by default.
+    features : FeatureSpace, mapping of column to rule, path, or None
+        What may change, such as {"age": betarce.immutable()}, or a TOML or YAML file that says so (see
+        `betarce.read_rules`); everything within the training range by default.
     random_state : int, numpy generator or None
         The same int gives the same answer, for any `n_jobs`.
     n_jobs : int or None
@@ -319,10 +321,13 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     def _check_features(self, table: Any) -> FeatureSpace:
         if isinstance(self.features, FeatureSpace):
             return self.features
+        path = os.fspath(self.features) if isinstance(self.features, (str, os.PathLike)) else ""
+        if path.lower().endswith((".toml", ".yaml", ".yml")):
+            return FeatureSpace.infer(table, rules=read_rules(path))
         if self.features is not None and not isinstance(self.features, Mapping):
             raise InvalidInput(
                 "`features` must be a FeatureSpace, a mapping of column to rule such as "
-                f"{{'age': betarce.immutable()}}, or None; got {self.features!r}."
+                f"{{'age': betarce.immutable()}}, a path that ends in .toml or .yaml, or None; got {self.features!r}."
             )
         return FeatureSpace.infer(table, rules=self.features)
 

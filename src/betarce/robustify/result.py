@@ -1,5 +1,6 @@
 """What `explain` hands out: one robust counterfactual a row, and the table of them all."""
 
+import os
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -147,6 +148,11 @@ class Result(Sequence[RobustCounterfactual]):
         return f"Result({len(self)} rows: {', '.join(f'{n} {status}' for status, n in counts.most_common())})"
 
     @property
+    def features(self) -> FeatureSpace:
+        """How points become rows of the user's table."""
+        return self._features
+
+    @property
     def row_names(self) -> "pd.Index[Any]":
         """What the rows are called."""
         return pd.Index([item.name for item in self])
@@ -257,6 +263,43 @@ class Result(Sequence[RobustCounterfactual]):
         blocks: dict[str, pd.DataFrame] = {which: self.points(which) for which in get_args(Which)}
         blocks["result"] = pd.DataFrame([_cells(item) for item in self], index=self.row_names)
         return pd.concat(blocks, axis=1)
+
+    def to_json(self) -> str:
+        """Write everything as strict JSON that people can read; see `save`."""
+        from betarce.robustify.saved import to_json
+
+        return to_json(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a JSON file, whole or not at all.
+
+        Each row is there in original units (column and value), with its certificate, its votes and its exact point. Row
+        names may be text, numbers, truth values, dates, timestamps, and tuples of them.
+
+        Parameters
+        ----------
+        path : str or path
+            What is there already is replaced.
+        """
+        from betarce.robustify.saved import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Result":
+        """Read what `save` wrote: the same values, dtypes, row names and certificates.
+
+        A digest finds damage and careless edits, and every certificate is computed again from its votes; there is no
+        secret in it, so it does not prove who wrote the file.
+
+        Raises
+        ------
+        CorruptFile
+            If the file is damaged, something else, or written by a newer version.
+        """
+        from betarce.robustify.saved import load
+
+        return load(path)
 
 
 def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:

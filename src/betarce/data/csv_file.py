@@ -1,0 +1,118 @@
+"""Tables and labels from CSV files, with errors that say what to do."""
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import AnyArray
+from betarce.errors import InvalidInput
+
+_SEPARATORS = (",", ";", "\t", "|")
+_MOST_CLASSES = 20
+
+
+def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a CSV file: text as categories, a first column without a name as row names.
+
+    Parameters
+    ----------
+    path : str or path
+        Separated by commas, semicolons, tabs or bars, as its first line says.
+    texts : sequence of str
+        Columns to be read as text even if they look like numbers; they stay plain text.
+    """
+    file = Path(path)
+    if not file.is_file():
+        near = [other.name for other in file.parent.glob("*.csv")] if file.parent.is_dir() else []
+        close = get_close_matches(file.name, near, 1)
+        raise InvalidInput(f"There is no file {str(path)!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
+    try:
+        with file.open(encoding="utf-8-sig") as lines:
+            heading = lines.readline()
+        separator = max(_SEPARATORS, key=heading.count)
+        table = pd.read_csv(file, sep=separator, encoding="utf-8-sig", dtype=dict.fromkeys(texts, "str"))
+    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read as CSV in UTF-8: {error}") from error
+    if str(table.columns[0]) == "Unnamed: 0" and table.shape[1] > 1 and table.iloc[:, 0].is_unique:
+        table = table.set_index(table.columns[0]).rename_axis(None)
+    if table.empty:
+        raise InvalidInput(f"{str(path)!r} has no rows.")
+    return table
+
+
+def as_categories(table: pd.DataFrame) -> pd.DataFrame:
+    """Turn columns of text, and of truth values with gaps, into categories."""
+    texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name].dtype)]
+    return table.astype(dict.fromkeys(texts, "category"))
+
+
+def without_label(table: pd.DataFrame, label: str) -> tuple[pd.DataFrame, AnyArray]:
+    """Take the label off a table; rows without one are left out.
+
+    Examples
+    --------
+    >>> X, y = without_label(pd.DataFrame({"age": [20, 60, 40], "approved": [0.0, 1.0, None]}), "approved")
+    >>> y
+    array([0, 1])
+    >>> without_label(X, "aproved")
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: The table has no column 'aproved'. Its columns are: age.
+    """
+    check_column(table, label)
+    known = table[table[label].notna()]
+    X, labels = known.drop(columns=label), known[label]
+    if X.shape[1] == 0:
+        raise InvalidInput(f"The table has no column besides the label {label!r}; there is nothing to learn from.")
+    if pd.api.types.is_float_dtype(labels.dtype):
+        if (labels != np.rint(labels)).any():
+            raise InvalidInput(
+                f"The label {label!r} holds numbers with fractions, as in a regression. betarce explains classes: make "
+                f"some first, for instance a column that says whether {label} is above a threshold."
+            )
+        labels = labels.astype(np.int64)
+    classes = labels.unique()
+    if len(classes) > _MOST_CLASSES:
+        raise InvalidInput(
+            f"The label {label!r} has {len(classes)} different values; at most {_MOST_CLASSES} can be classes. If it "
+            "is an amount (a regression), make classes of it first; if the classes are in another column, name that."
+        )
+    if len(classes) < 2:
+        raise InvalidInput(f"The label {label!r} has one value only; there is no other class to reach.")
+    return X, labels.to_numpy() if labels.dtype.kind in "iub" else labels.to_numpy(dtype=object)
+
+
+def check_column(table: pd.DataFrame, name: str) -> None:
+    """Refuse a name that the table lacks, and suggest one that it has."""
+    if name not in table.columns:
+        known = [str(column) for column in table.columns]
+        close = get_close_matches(name, known, 1)
+        listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        hint = f"Did you mean {close[0]!r}?" if close else f"Its columns are: {listed}."
+        raise InvalidInput(f"The table has no column {name!r}. {hint}")
+
+
+def class_named(text: str, classes: AnyArray) -> Any:
+    """Find the class that someone typed.
+
+    Examples
+    --------
+    >>> class_named("1", np.array([0, 1])), class_named("TRUE", np.array([False, True]))
+    (1, True)
+    >>> class_named("maybe", np.array(["no", "yes"], dtype=object))
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: There is no class 'maybe'. The classes are: no, yes.
+    """
+    labels = classes.tolist()
+    typed = {str(label).lower(): label for label in labels} | {str(label): label for label in labels}
+    for written in (text, text.strip().lower()):
+        if written in typed:
+            return typed[written]
+    try:
+        return next(label for label in labels if not isinstance(label, str) and float(text) == label)
+    except (ValueError, StopIteration):
+        raise InvalidInput(f"There is no class {text!r}. The classes are: {', '.join(map(str, labels))}.") from None

@@ -1,0 +1,123 @@
+"""Files that are whole or not there: strict JSON under a digest, written in one go."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from betarce.errors import CorruptFile, InvalidInput
+
+_DIGEST = "digest"
+_WIDTH = 110
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file whole or not at all: what was there stays until the new one is complete."""
+    target = check_writable(path)
+    temporary = target.with_name(f".{uuid4().hex}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            # A lone surrogate has no UTF-8 form; as a backslash escape it is valid JSON.
+            file.write(text.encode("utf-8", "backslashreplace"))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target
+
+
+def check_writable(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that cannot become a file; follow links, so that they stay what they are."""
+    target = Path(os.path.realpath(path))
+    problem = ""
+    if target.is_dir():
+        problem = "is a folder"
+    elif not target.parent.is_dir():
+        problem = f"is in {str(target.parent)!r}, which is not a folder"
+    elif not os.access(target.parent, os.W_OK):
+        problem = "is in a folder that cannot be written to"
+    if problem:
+        raise InvalidInput(f"`path` must name a file in an existing folder; {os.fspath(path)!r} {problem}.")
+    return target
+
+
+def seal(document: Mapping[str, Any]) -> str:
+    """Write a document as JSON that people can read, with a digest of its content.
+
+    The digest finds damage and careless edits; it is no signature.
+
+    Examples
+    --------
+    >>> text = seal({"format": 1, "values": [1.5, None]})
+    >>> unseal(text)
+    {'format': 1, 'values': [1.5, None]}
+    >>> unseal(text.replace("1.5", "1.6"))
+    Traceback (most recent call last):
+    betarce.errors.CorruptFile: the content does not match its digest: it was damaged or edited
+    """
+    return _laid_out({**document, _DIGEST: _digest(document)}) + "\n"
+
+
+def unseal(text: str) -> dict[str, Any]:
+    """Read what `seal` wrote; raise CorruptFile, with the reason alone, for anything else."""
+    document = parse(text)
+    if not isinstance(document, dict) or _DIGEST not in document:
+        raise CorruptFile("it has no digest: it is not a file of betarce")
+    stated = document.pop(_DIGEST)
+    if stated != _digest(document):
+        raise CorruptFile("the content does not match its digest: it was damaged or edited")
+    return document
+
+
+def parse(text: str) -> Any:
+    """Read strict JSON: no NaN, no key twice."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct_pairs)
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile(f"it is not strict JSON: {error}") from error
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Read a text file; raise CorruptFile if its bytes are no text, FileNotFoundError and the like as they are."""
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptFile(f"it is not text in UTF-8: {error}") from error
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    # Sorted and without spaces: how a file is laid out does not count, what it says does.
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return "blake2b:" + hashlib.blake2b(canonical.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _laid_out(value: Any, indent: int = 0) -> str:
+    """Write JSON with short objects, and lists of plain values, on one line each."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, (dict, list)) for v in value))
+    if not value or not nested or (indent and len(line) + indent <= _WIDTH):
+        return line
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(each, indent + 2)}" for key, each in value.items()]
+    else:
+        parts = [_laid_out(each, indent + 2) for each in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{' ' * indent}{closing}"
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _distinct_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has the same key twice")
+    return found
