@@ -27,7 +27,6 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 from sklearn.svm import LinearSVC
-from tables import CATEGORIES, GROUP, NUMBERS, bootstrap, columns, labels
 
 from betarce import Ensemble, Network
 from betarce.ensemble.arithmetic import Op, apply, largest_at_most
@@ -37,6 +36,7 @@ from betarce.ensemble.peeling import peel
 from betarce.ensemble.stacked import StackedPart
 from betarce.ensemble.steps import Unreadable
 from betarce.ensemble.witness import Witness
+from tables import CATEGORIES, GROUP, NUMBERS, bootstrap, columns, labels
 
 SCALERS = {
     "standard": StandardScaler,

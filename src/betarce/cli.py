@@ -305,7 +305,8 @@ def audit_table(audit: "pd.DataFrame") -> "Table":
     """Lay out promised against realised validity."""
     table = new_table("", "applicant", "promised", "robust: realised", "base: realised")
     for name, row in audit.iterrows():
-        table.add_row(str(name), f">= {share(row['promised'])}", share(row["robust"]), share(row["base"]))
+        promised, robust, base = (share(row[column]) for column in ("promised", "robust", "base"))
+        table.add_row(str(name), promised if promised == "-" else f">= {promised}", robust, base)
     return table
 
 

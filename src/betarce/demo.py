@@ -37,8 +37,8 @@ RULES: dict[str, Rule] = {
     "purpose": transitions({"business": ["other"], "car": ["other"]}),
 }
 RULES_IN_WORDS = (
-    "Age, education, housing, employment and late payments cannot change; debt and credits only fall, income and savings "
-    "only rise; amounts are round; the term is a number of years; a purpose may at most become 'other'."
+    "Age, education, housing, employment and late payments cannot change; debt and credits only fall, income and "
+    "savings only rise; amounts are round; the term is a number of years; a purpose may at most become 'other'."
 )
 
 

@@ -107,7 +107,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     >>> result
     Result(3 rows: 3 certified)
     >>> print(result[0].certificate)
-    15 of 15 fresh models agree: valid for >= 91.5 % with 90 % confidence
+    14 of 15 fresh models agree: valid for >= 80.8 % with 90 % confidence
     """
 
     def __init__(
