@@ -197,7 +197,7 @@ def test_warnings_of_members_are_summed_up_in_one():
 
 def warn_about(space, estimator, n=4):
     drawn = draw(space, estimator, {"search": n})["search"].models
-    warn_of_odd_members(Ensemble(drawn, [0, 1]), X, space, estimator)
+    warn_of_odd_members([Ensemble(drawn, [0, 1])], X, space, estimator)
 
 
 def test_a_space_of_identical_members_warns_and_says_why():

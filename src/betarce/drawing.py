@@ -132,30 +132,31 @@ def _report_warnings(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> No
         )
 
 
-def warn_of_odd_members(ensemble: Ensemble, points: FloatArray, space: object, estimator: object) -> None:
+def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: object, estimator: object) -> None:
     """Say so if all members are the same model, or if some answer one class everywhere.
 
     Parameters
     ----------
-    ensemble : Ensemble
-        The members drawn.
+    roles : sequence of Ensemble
+        The members drawn, for each role.
     points : array of shape (n, d)
         Training rows.
     space, estimator : object
         What they were drawn from, for the message.
     """
-    if len(ensemble) < 2:
+    n = sum(map(len, roles))
+    if n < 2:
         return
-    margins = ensemble.margins(points, ensemble.classes[1])
+    margins = np.hstack([members.margins(points, members.classes[1]) for members in roles])
     if (margins == margins[:, :1]).all():
-        warnings.warn(_why_degenerate(len(ensemble), space, estimator), DegenerateSpace, stacklevel=3)
+        warnings.warn(_why_degenerate(n, space, estimator), DegenerateSpace, stacklevel=3)
         return
-    labels = ensemble.labels(points)
+    labels = np.hstack([members.labels(points) for members in roles])
     constant = (labels == labels[:1]).all(axis=0)
     if constant.any():
         shown = ", ".join(f"{label!r}" for label in np.unique(labels[0, constant]).tolist())
         warnings.warn(
-            f"{int(constant.sum())} of {len(ensemble)} members answer one class ({shown}) for every training row. "
+            f"{int(constant.sum())} of {n} members answer one class ({shown}) for every training row. "
             "They are part of the declared space and vote like all others, so some targets may be out of reach. "
             "Train longer, or declare a space without them.",
             ConstantMembers,

@@ -353,9 +353,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         n = len(self.search_members_)
         quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
         self._steering = Steering(self._finder, self.problem_, self.search_members_, quorum)
-        models = [model for draw in draws.values() for model in draw.models]
-        everyone = Ensemble(models, self.classes_, features=self.features_)
-        warn_of_odd_members(everyone, self.problem_.X_train[:_ODD_ROWS], self._space, self.model_)
+        roles = [self.search_members_, *([self.certifying_members_] if self.certifying_members_ else [])]
+        warn_of_odd_members(roles, self.problem_.X_train[:_ODD_ROWS], self._space, self.model_)
 
     def _ensemble(self, models: list[object]) -> Ensemble:
         ensemble = Ensemble(models, self.classes_, features=self.features_, probe=self._probe)
