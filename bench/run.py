@@ -13,6 +13,7 @@ import explain
 import linear
 import networks
 import startup
+import tables
 import trees
 from timing import Record
 
@@ -21,6 +22,7 @@ BENCHMARKS = {
     "linear": linear.run,
     "networks": networks.run,
     "trees": trees.run,
+    "tables": tables.run,
     "explain": explain.run,
 }
 

@@ -1,9 +1,21 @@
-"""Mixed tables of the user's kind, drawn at random, and the points that stand for their rows."""
+"""Mixed tables of the user's kind, the points that stand for their rows, and pipelines over them."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
 
 from betarce.readings import Reading
 
@@ -95,3 +107,51 @@ def bootstrap(make, space, points, y, n=3, seed=0):
         rows = rows[points[rows, 6] != i] if i else rows
         models.append(make(i).fit(space.decode(points[rows]), y[rows]))
     return models
+
+
+def problem(space, seed=0, n=400, n_classes=2, missing=0.1):
+    rng = np.random.default_rng(seed)
+    points = space.draw(rng, n, missing=missing)
+    return points, labels(points, rng, n_classes)
+
+
+SCALERS = {
+    "standard": StandardScaler,
+    "uncentered": lambda: StandardScaler(with_mean=False),
+    "undivided": lambda: StandardScaler(with_std=False),
+    "min-max": lambda: MinMaxScaler((-1, 2)),
+    "clipped": lambda: MinMaxScaler(clip=True),
+    "max-abs": MaxAbsScaler,
+    "robust": RobustScaler,
+    "half robust": lambda: RobustScaler(with_centering=False),
+    "none": lambda: "passthrough",
+}
+IMPUTERS = {
+    "mean": SimpleImputer,
+    "median": lambda: SimpleImputer(strategy="median", add_indicator=True),
+    "most frequent": lambda: SimpleImputer(strategy="most_frequent"),
+    "constant": lambda: SimpleImputer(strategy="constant", fill_value=-7.5),
+    "none": lambda: "passthrough",
+}
+ENCODERS = {
+    "one-hot": lambda: OneHotEncoder(handle_unknown="ignore"),
+    "one-hot, dense": lambda: OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
+    "one-hot, dropped": lambda: OneHotEncoder(handle_unknown="ignore", drop="if_binary"),
+    "one-hot, rare": lambda: OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=30, max_categories=4),
+    "ordinal": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2),
+    "ordinal, missing kept": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan),
+    "target": lambda: TargetEncoder(cv=2),
+    "imputed one-hot": lambda: make_pipeline(
+        SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")
+    ),
+}
+
+
+def front(scaler="standard", imputer="mean", encoder="one-hot", **options):
+    return ColumnTransformer(
+        [
+            ("categories", ENCODERS[encoder](), CATEGORIES),
+            ("numbers", make_pipeline(IMPUTERS[imputer](), SCALERS[scaler]()), NUMBERS),
+        ],
+        **{"remainder": "passthrough", **options},
+    )

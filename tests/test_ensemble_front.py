@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -18,66 +18,19 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
-    MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
     StandardScaler,
-    TargetEncoder,
 )
 from sklearn.svm import LinearSVC
 
 from betarce import Ensemble, Network
-from betarce.ensemble.arithmetic import Op, apply, largest_at_most
 from betarce.ensemble.front import read_front
 from betarce.ensemble.generic import GenericPart
-from betarce.ensemble.peeling import peel
 from betarce.ensemble.stacked import StackedPart
 from betarce.ensemble.steps import Unreadable
 from betarce.ensemble.witness import Witness
-from tables import CATEGORIES, GROUP, NUMBERS, bootstrap, columns, labels
-
-SCALERS = {
-    "standard": StandardScaler,
-    "uncentered": lambda: StandardScaler(with_mean=False),
-    "undivided": lambda: StandardScaler(with_std=False),
-    "min-max": lambda: MinMaxScaler((-1, 2)),
-    "clipped": lambda: MinMaxScaler(clip=True),
-    "max-abs": MaxAbsScaler,
-    "robust": RobustScaler,
-    "half robust": lambda: RobustScaler(with_centering=False),
-    "none": lambda: "passthrough",
-}
-IMPUTERS = {
-    "mean": SimpleImputer,
-    "median": lambda: SimpleImputer(strategy="median", add_indicator=True),
-    "most frequent": lambda: SimpleImputer(strategy="most_frequent"),
-    "constant": lambda: SimpleImputer(strategy="constant", fill_value=-7.5),
-    "none": lambda: "passthrough",
-}
-ENCODERS = {
-    "one-hot": lambda: OneHotEncoder(handle_unknown="ignore"),
-    "one-hot, dense": lambda: OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
-    "one-hot, dropped": lambda: OneHotEncoder(handle_unknown="ignore", drop="if_binary"),
-    "one-hot, rare": lambda: OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=30, max_categories=4),
-    "ordinal": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2),
-    "ordinal, missing kept": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan),
-    "target": lambda: TargetEncoder(cv=2),
-    "imputed one-hot": lambda: make_pipeline(
-        SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")
-    ),
-}
-
-
-def front(scaler="standard", imputer="mean", encoder="one-hot", **options):
-    return ColumnTransformer(
-        [
-            ("categories", ENCODERS[encoder](), CATEGORIES),
-            ("numbers", make_pipeline(IMPUTERS[imputer](), SCALERS[scaler]()), NUMBERS),
-        ],
-        **{"remainder": "passthrough", **options},
-    )
+from tables import CATEGORIES, ENCODERS, GROUP, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, front, problem
 
 
 def part_types(ensemble):
@@ -86,12 +39,6 @@ def part_types(ensemble):
 
 def own_labels(models, table):
     return np.stack([model.predict(table) for model in models], axis=1)
-
-
-def problem(space, seed=0, n=400, n_classes=2, missing=0.1):
-    rng = np.random.default_rng(seed)
-    points = space.draw(rng, n, missing=missing)
-    return points, labels(points, rng, n_classes)
 
 
 def bisected(model, space, points, seed=0, n=25):
@@ -113,14 +60,14 @@ def bisected(model, space, points, seed=0, n=25):
     return np.vstack([left, right])
 
 
-def check(models, space, points, kind, probe=None):
+def check(models, space, points, kind, probe=None, on_the_edge=True):
     """Hold an ensemble against its members on points anywhere and on the edge."""
     classes = models[0].classes_
     ensemble = Ensemble(models, classes, features=space, probe=probe)
     assert part_types(ensemble) == {kind}
     drawn = space.draw(np.random.default_rng(9), 1000)
-    edges = [bisected(model, space, drawn[:400]) for model in models]
-    points = np.vstack([points, drawn, *edges])
+    edges = bisected(models[0], space, drawn[:400]) if on_the_edge else drawn[:0]
+    points = np.vstack([points, drawn, edges])
     own = own_labels(models, space.decode(points))
     found = ensemble.labels(points)
     # A sum of floats changes with the size of the batch, and with it a member's own label on the very edge.
@@ -186,7 +133,7 @@ def test_every_encoder_and_imputer_is_folded(encoder, imputer):
 
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     scaler=st.sampled_from(sorted(set(SCALERS) - {"clipped"})),
     imputer=st.sampled_from(sorted(set(IMPUTERS) - {"none"})),
@@ -246,7 +193,7 @@ def test_columns_are_found_however_they_were_selected(selection):
         )
     points, y = problem(space)
     models = bootstrap(lambda i: make_pipeline(clone(transformer), LogisticRegression(C=1 + i)), space, points, y)
-    check(models, space, points, StackedPart)
+    check(models, space, points, StackedPart, on_the_edge=False)
 
 
 def test_a_one_hot_group_without_any_transformer_is_stacked():
@@ -285,9 +232,9 @@ def test_a_missing_value_that_a_member_refuses_is_the_members_own_error(model):
     for column in (0, 5):
         holed = points[:3].copy()
         holed[1, column] = np.nan
-        with pytest.raises(ValueError, match="NaN|unknown categories"):
+        with pytest.raises(ValueError, match=r"NaN|unknown categories"):
             ensemble.votes(holed, 1)
-        with pytest.raises(ValueError, match="NaN|unknown categories"):
+        with pytest.raises(ValueError, match=r"NaN|unknown categories"):
             ensemble.margins(holed, 1)
 
 
@@ -366,7 +313,7 @@ def test_thresholds_behind_a_front_are_stacked():
         points,
         y,
     )
-    check(outer, space, points, StackedPart)
+    check(outer, space, points, StackedPart, on_the_edge=False)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -407,59 +354,3 @@ def test_few_points_of_a_table_are_in_doubt(model):
     drawn = space.draw(np.random.default_rng(1), 4000)
     gap, doubt = (np.abs(part._kernel.scores(drawn, slice(None))), part._kernel.doubt(drawn, slice(None)))
     assert np.mean(gap <= doubt) < 2e-3
-
-
-def test_a_front_gives_what_its_transformers_give_to_the_bit():
-    space = columns()
-    points, y = problem(space)
-    for scaler in SCALERS:
-        core = LogisticRegression(max_iter=5)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = make_pipeline(front(scaler, sparse_threshold=0), core).fit(space.decode(points), y)
-        witness = Witness(space.readings, space.decode, space.width, points[:20])
-        drawn = space.draw(np.random.default_rng(2), 500)
-        found = peel(model, witness).front.transform(drawn)
-        np.testing.assert_array_equal(found, model[:-1].transform(space.decode(drawn)))
-
-
-FINITE = st.floats(-1e12, 1e12)
-
-
-@settings(deadline=None)
-@given(
-    scaler=st.sampled_from(sorted(set(SCALERS) - {"none"})),
-    seen=st.lists(FINITE, min_size=2, max_size=5),
-    limits=st.lists(FINITE, min_size=1, max_size=5),
-    precision=st.sampled_from(["float64", "float32"]),
-)
-def test_a_limit_behind_a_scaler_is_found_to_the_last_bit_in_front_of_it(scaler, seen, limits, precision):
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        step = SCALERS[scaler]().fit(np.array(seen, dtype=precision)[:, None])
-        decode = lambda points: np.asarray(points, dtype=precision)  # noqa: E731
-        probe = np.array(seen, dtype=precision).astype(float)[:, None]
-        try:
-            ops = read_front([step], None, Witness.of_numbers(1, decode, probe)).outputs[0].ops
-        except Unreadable:
-            assert precision == "float32", "some scalers mix precisions, which is left to the members"
-            return
-        if precision == "float32" and ops and ops[0].precision == "float64":
-            return  # so few numbers that both precisions agree on them
-        limits = np.array(limits)
-        cuts = largest_at_most([ops] * len(limits), limits)
-        for limit, cut in zip(limits, cuts, strict=True):
-            near = [x for x in (cut, np.nextafter(cut, -np.inf), np.nextafter(cut, np.inf)) if np.isfinite(x)]
-            for x in near:
-                if precision == "float32":
-                    x = float(np.float32(x))
-                if not np.isfinite(np.array(x, dtype=precision)):
-                    continue
-                value = step.transform(np.array([[x]], dtype=precision))[0, 0]
-                assert (float(value) <= limit) == (x <= cut)
-
-
-def test_no_number_at_all_may_reach_a_limit():
-    ops = (Op("set", 1.0),)
-    assert largest_at_most([ops, ops], np.array([0.5, 1.0])).tolist() == [-np.inf, np.finfo(float).max]
-    np.testing.assert_array_equal(apply(ops, np.array([3.0, np.nan])), [1.0, np.nan])

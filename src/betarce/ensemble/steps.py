@@ -1,7 +1,7 @@
 """What fitted transformers do to columns: which output comes from which input, through which arithmetic.
 
-Only exact types are read: a subclass may do anything. Nothing is run here, so what is read is a claim; `read_front` holds
-it against the transformers' own output.
+Only exact types are read: a subclass may do anything. Nothing is run here, so what is read is a claim; `read_front`
+holds it against the transformers' own output.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -147,7 +147,7 @@ def _one_hot(step: Any, given: Traced) -> Traced:
     return given.made(outputs, sparse=bool(step.sparse_output))
 
 
-def _one_to_one(step: Any, given: Traced) -> Traced:
+def _ordinal(_: Any, given: Traced) -> Traced:
     _codes_only(given)
     return given.made(given.columns)
 
@@ -189,7 +189,7 @@ READERS: dict[str, Callable[[Any, Traced], Traced]] = {
     "MaxAbsScaler": _max_abs,
     "MinMaxScaler": _min_max,
     "OneHotEncoder": _one_hot,
-    "OrdinalEncoder": _one_to_one,
+    "OrdinalEncoder": _ordinal,
     "Pipeline": _pipeline,
     "RobustScaler": _robust,
     "SimpleImputer": _imputer,
