@@ -1,6 +1,5 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +15,7 @@ from betarce.drawing import Draw, draw_members, warn_of_odd_members
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Problem, check_explainer
-from betarce.features import FeatureSpace, Rules, check_table, read_rules, row_names
+from betarce.features import FeatureSpace, Rules, check_table, row_names
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior
 from betarce.robustify.answers import Batch, answers
@@ -31,6 +30,7 @@ from betarce.robustify.certify import (
 )
 from betarce.robustify.model import check_answers, check_model, explained_model, probe_rows
 from betarce.robustify.result import Result, RobustCounterfactual, Which
+from betarce.robustify.settings import check_features, role_sizes
 from betarce.robustify.steer import Steering, Task, check_search
 from betarce.robustify.tradeoff import Frontier, tradeoff
 from betarce.search import GrowingSpheresSearch, Ladders
@@ -153,7 +153,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         table = check_table(X)
-        self.features_ = self._check_features(table)
+        self.features_ = check_features(self.features, table)
         points = self.features_.encode(table)
         labels = check_labels(y, len(points))
         self._seed = check_seed(self.random_state)
@@ -291,45 +291,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self._space = check_space(self.space)
         self._explainer = check_explainer(self.base)
         self._finder = check_search(self.search)
-        if self.certify_on not in ("holdout", "search"):
-            raise InvalidInput(f"`certify_on` must be 'holdout' or 'search'; got {self.certify_on!r}.")
-        self._sizes = self._role_sizes()
-
-    def _role_sizes(self) -> dict[str, int]:
-        roles = ("search", "certify") if self.certify_on == "holdout" else ("search",)
-        if isinstance(self.n_models, str) and self.n_models == "auto":
-            n = self.guarantee_.min_models(allowed_dissent=1)
-            if isinstance(self._space, Given):
-                n = len(self._space) // len(roles)
-            counts = [n, n]
-        elif isinstance(self.n_models, (int, np.integer)) and not isinstance(self.n_models, bool):
-            counts = [int(self.n_models)] * 2
-        else:
-            try:
-                counts = [int(n) for n in self.n_models]
-            except (TypeError, ValueError):
-                counts = []
-            if len(counts) != 2:
-                raise InvalidInput(
-                    f"`n_models` must be 'auto', a whole number, or a pair (search, certify); got {self.n_models!r}."
-                )
-        sizes = dict(zip(roles, counts, strict=False))
-        for n in sizes.values():
-            self.guarantee_.quorum(n)
-        return sizes
-
-    def _check_features(self, table: Any) -> FeatureSpace:
-        if isinstance(self.features, FeatureSpace):
-            return self.features
-        path = os.fspath(self.features) if isinstance(self.features, (str, os.PathLike)) else ""
-        if path.lower().endswith((".toml", ".yaml", ".yml")):
-            return FeatureSpace.infer(table, rules=read_rules(path))
-        if self.features is not None and not isinstance(self.features, Mapping):
-            raise InvalidInput(
-                "`features` must be a FeatureSpace, a mapping of column to rule such as "
-                f"{{'age': betarce.immutable()}}, a path that ends in .toml or .yaml, or None; got {self.features!r}."
-            )
-        return FeatureSpace.infer(table, rules=self.features)
+        self._sizes = role_sizes(self.n_models, self.certify_on, self.guarantee_, self._space)
 
     def _draw(self, sizes: Mapping[str, int]) -> dict[str, Draw]:
         return draw_members(

@@ -1,6 +1,7 @@
 """Searches for the closest points with a property, over any vectorised predicate or depth."""
 
-from betarce.search.frontier import Depth, FrontierSearch
+from betarce.search.evaluations import Depth
+from betarce.search.frontier import FrontierSearch
 from betarce.search.growing_spheres import GrowingSpheresSearch, Predicate, SearchResult
 from betarce.search.ladders import Ladders
 

@@ -9,17 +9,16 @@ space, no models.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features import Box, FeatureSpace, Norm
-from betarce.search.archive import Archive
 from betarce.search.direction import steepest
+from betarce.search.evaluations import Depth, Evaluations
 from betarce.search.ladders import Ladders
-from betarce.search.levels import DEEPEST, levels_above
+from betarce.search.levels import DEEPEST
 
 _GOOD_ENOUGH = 0.9  # of the best gain for its distance: then the larger step is taken
 _SPREADING = 0.5  # share of L2 from which moves along many features are tried even if slopes must be guessed
@@ -33,16 +32,6 @@ _BLENDS = np.array([1.0, 0.5, 0.25])  # shares of the way from a rung to where i
 _SHRINKS = np.array([1.0, 0.95])
 _DIGITS = 4  # of what is computed from depths and slopes: these differ in their last bits from batch to batch
 _STRIDE = 3  # every third rung is refined in each round
-
-
-class Depth(Protocol):
-    """How deep points lie, and which of them the explained model itself puts in the target class."""
-
-    def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Give depth and validity of points of shape (k, d) that belong to `rows`."""
-
-    def slopes(self, points: FloatArray, rows: IntArray) -> FloatArray | None:
-        """Give the gradient of the depth, shape (k, d); None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -159,19 +148,12 @@ class _Run:
     ) -> None:
         self.search, self.bases, self.depth, self.features, self.box = search, bases, depth, features, box
         self.generators = [np.random.default_rng(seed) for seed in seeds]
-        self.spent = np.zeros(len(bases), dtype=bool)
-        rows: IntArray = np.arange(len(bases))
-        points = features.project(bases, box)
-        reached, valid = self._deep(points, rows)
-        self.start = points, reached, self._cost(points, bases)
-        self.archive = Archive(levels_above(np.round(reached, _DIGITS)), bases.shape[1])
-        self.archive.add(rows, points, reached, valid, self.start[2])
-        self.evaluations = np.ones(len(bases), dtype=np.intp)
+        self.asked = Evaluations(bases, depth, features, box, share=search.share, budget=search.max_evaluations)
 
     def climb(self) -> _Path:
         """Go up, always by the best gain for its distance."""
         rows: IntArray = np.arange(len(self.bases))
-        points, depth, cost = (part.copy() for part in self.start)
+        points, depth, cost = (part.copy() for part in self.asked.start)
         path, depths = [points.copy()], [depth.copy()]
         active: IntArray = rows
         for _ in range(self.search.max_climbs):
@@ -191,7 +173,9 @@ class _Run:
         slopes = self.depth.slopes(points[rows], rows)
         moves = self._single_moves(rows, points, slopes)
         spreads = self.search.share > (_SPREADING if slopes is None else 0)
-        can = self._affordable(rows, moves.shape[1] + len(self.features.settings[0]) + spreads * len(self.search.steps))
+        can = self.asked.affordable(
+            rows, moves.shape[1] + len(self.features.settings[0]) + spreads * len(self.search.steps)
+        )
         rows, moves = rows[can], moves[can]
         if not rows.size:
             return rows
@@ -227,7 +211,7 @@ class _Run:
         moved = np.flatnonzero(self.features.differs(candidates, points[owners]).any(axis=1))
         depth, cost = np.full(n * k, -np.inf), np.zeros(n * k)
         if moved.size:
-            depth[moved], cost[moved], _ = self._evaluate(owners[moved], candidates[moved])
+            depth[moved], cost[moved], _ = self.asked.ask(owners[moved], candidates[moved])
         return candidates.reshape(n, k, d), depth.reshape(n, k), cost.reshape(n, k)
 
     def _set(self, points: FloatArray) -> FloatArray:
@@ -291,7 +275,7 @@ class _Run:
 
     def place_rungs(self, path: _Path) -> None:
         """Put a point where the path passes each level, by the rule of three between ever closer ends."""
-        levels = self.archive.levels
+        levels = self.asked.archive.levels
         reached = path.depth[:, :, None] >= levels[:, None]
         after = reached.argmax(axis=1)
         rows, k = np.nonzero(reached.any(axis=1) & (after > 0))
@@ -303,7 +287,7 @@ class _Run:
         for _ in range(_TRIES):
             part = np.clip((aim - below) / np.maximum(above - below, 1e-12), 0.02, 0.98)
             share = np.round(left + part * (right - left), _DIGITS)
-            depth = self._try(rows, self.features.blend(end, start, 1 - share[:, None]))
+            depth = self.asked.try_(rows, self.features.blend(end, start, 1 - share[:, None]))
             deep = depth >= level
             left, below = np.where(deep, left, share), np.where(deep, below, depth)
             right, above = np.where(deep, share, right), np.where(deep, depth, above)
@@ -311,18 +295,18 @@ class _Run:
     def walk_to(self, anchors: FloatArray, rows: IntArray) -> None:
         """Take over the anchors' features one by one, best gain for its distance first, up to the anchor itself."""
         for anchor in np.swapaxes(anchors[rows], 0, 1):
-            points, depth, cost = (part[rows] for part in self.start)
+            points, depth, cost = (part[rows] for part in self.asked.start)
             open_ = self.box.free[rows] & self.features.differs(points, anchor)
             for _ in range(min(points.shape[1], _MOST_FEATURES)):
-                self.spent[rows[self.evaluations[rows] + open_.sum(axis=1) > self.search.max_evaluations]] = True
-                open_[self.spent[rows]] = False
+                self.asked.affordable(rows, open_.sum(axis=1))
+                open_[self.asked.spent[rows]] = False
                 which, columns = np.nonzero(open_)
                 if not which.size:
                     break
                 candidates = points[which]
                 candidates[np.arange(len(which)), columns] = anchor[which, columns]
                 candidates = self.features.project(candidates, self.box.take(rows[which]))
-                new_depth, new_cost, _ = self._evaluate(rows[which], candidates)
+                new_depth, new_cost, _ = self.asked.ask(rows[which], candidates)
                 price = np.maximum(new_cost - cost[which], 1e-6)
                 gain = new_depth - depth[which]
                 # Where nothing gains, take what loses least: the anchor at the end is deep for sure.
@@ -338,7 +322,7 @@ class _Run:
 
     def refine(self, turn: int) -> None:
         """Move some of the rungs closer to the base."""
-        points, rows, levels = self.archive.distinct()
+        points, rows, levels = self.asked.archive.distinct()
         mine = levels % _STRIDE == turn % _STRIDE
         points, rows = points[mine], rows[mine]
         slopes = self.depth.slopes(points, rows)
@@ -360,7 +344,7 @@ class _Run:
         ways = away[:, None] + _BLENDS[:, None] * (ideal - away)[:, None]
         ways = (ways[:, :, None] * _SHRINKS[:, None]).reshape(-1, away.shape[1])
         k = len(_BLENDS) * len(_SHRINKS)
-        self._try(np.repeat(rows, k), np.repeat(starts, k, axis=0) + ways * self.features.scale)
+        self.asked.try_(np.repeat(rows, k), np.repeat(starts, k, axis=0) + ways * self.features.scale)
 
     def _put_back(self, points: FloatArray, rows: IntArray, some: BoolArray) -> None:
         """Move some single features back towards the base, wholly or in part."""
@@ -381,7 +365,7 @@ class _Run:
         places = np.arange(len(which))
         candidates[places, columns] = back[places, columns]
         shrunk = self.features.blend(points, bases, 0.07)
-        self._try(np.concatenate([rows[which], rows]), np.concatenate([candidates, shrunk]))
+        self.asked.try_(np.concatenate([rows[which], rows]), np.concatenate([candidates, shrunk]))
 
     def extend(self, ladders: Ladders, anchors: FloatArray) -> Ladders:
         """Put points on the way to an anchor on top of each ladder, where they are as deep as its first rung.
@@ -393,13 +377,12 @@ class _Run:
         ways = self.features.blend(anchors[:, None], self.bases[:, None], _APPROACH[:, None])
         rows = np.repeat(np.arange(n), k)
         points = self.features.project(ways.reshape(n * k, -1), self.box.take(rows))
-        can = (self.evaluations + k <= self.search.max_evaluations)[rows]
-        self.spent[rows[~can]] = True
+        can = self.asked.affordable(np.arange(n), k)[rows]
         depth, cost, valid = np.full(n * k, -np.inf), np.zeros(n * k), np.zeros(n * k, dtype=bool)
-        depth[can], cost[can], valid[can] = self._evaluate(rows[can], points[can])
+        depth[can], cost[can], valid[can] = self.asked.ask(rows[can], points[can])
         first = ladders.exists.argmax(axis=1)
         top = np.where(ladders.exists.any(axis=1), ladders.levels[np.arange(n), first], 0.0)
-        top_cost = self._cost(ladders.points[np.arange(n), first], self.bases)
+        top_cost = self.asked.cost(ladders.points[np.arange(n), first], self.bases)
         farther = cost > np.where(ladders.exists.any(axis=1), top_cost, 0.0)[rows]
         exists = (valid & (depth >= top[rows]) & farther).reshape(n, k)
         return Ladders(
@@ -412,49 +395,7 @@ class _Run:
 
     def ladders(self) -> Ladders:
         """Give the best points by level."""
-        points, cost = self.archive.best()
+        points, cost = self.asked.archive.best()
         exists = np.isfinite(cost)
         exists[:, 1:] &= cost[:, 1:] < cost[:, :-1]
-        return Ladders(points, exists, self.archive.levels, self.evaluations, self.spent)
-
-    def _try(self, rows: IntArray, points: FloatArray) -> FloatArray:
-        """Evaluate points, as far as the budget of each row goes; give their depth, -inf beyond it."""
-        left = self.search.max_evaluations - self.evaluations
-        order = np.argsort(rows, kind="stable")
-        counts = np.bincount(rows, minlength=len(left))
-        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        affordable = rank < left[rows[order]]
-        self.spent[rows[order[~affordable]]] = True
-        tried = order[affordable]
-        depth = np.full(len(rows), -np.inf)
-        if tried.size:
-            candidates = self.features.project(points[tried], self.box.take(rows[tried]))
-            depth[tried], _, _ = self._evaluate(rows[tried], candidates)
-        return depth
-
-    def _affordable(self, rows: IntArray, price: int) -> BoolArray:
-        """Say which rows can pay for another round."""
-        can = self.evaluations[rows] + price <= self.search.max_evaluations
-        self.spent[rows[~can]] = True
-        return np.asarray(can)
-
-    def _evaluate(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-        depth, valid = self._deep(points, rows)
-        cost = self._cost(points, self.bases[rows])
-        self.archive.add(rows, points, depth, valid, cost)
-        self.evaluations += np.bincount(rows, minlength=len(self.bases))
-        return depth, cost, valid
-
-    def _deep(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Ask how deep points are; what breaks a link between columns is no answer, however deep."""
-        depth, valid = self.depth(points, rows)
-        if self.features.links:
-            valid = valid & ~self.features.violations(points, self.box.take(rows)).any(axis=1)
-        return depth, valid
-
-    def _cost(self, points: FloatArray, bases: FloatArray) -> FloatArray:
-        norm = self.search.norm
-        if norm == "l1" or norm == "l2":
-            return self.features.distance(points, bases, norm=norm)
-        l1, l2 = (self.features.distance(points, bases, norm=each) for each in ("l1", "l2"))
-        return np.asarray((1 - norm) * l1 + norm * l2)
+        return Ladders(points, exists, self.asked.archive.levels, self.asked.count, self.asked.spent)

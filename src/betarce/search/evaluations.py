@@ -1,0 +1,106 @@
+"""Points that a search asked about: how deep, at what cost, and what is left of the budget."""
+
+from typing import Protocol
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.features import Box, FeatureSpace
+from betarce.search.archive import Archive
+from betarce.search.levels import levels_above
+
+_DIGITS = 4  # depths differ in their last bits from batch to batch; the levels must not
+
+
+class Depth(Protocol):
+    """How deep points lie, and which of them the explained model itself puts in the target class."""
+
+    def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Give depth and validity of points of shape (k, d) that belong to `rows`."""
+
+    def slopes(self, points: FloatArray, rows: IntArray) -> FloatArray | None:
+        """Give the gradient of the depth, shape (k, d); None where there is none."""
+
+
+class Evaluations:
+    """What was asked so far, for a batch of rows.
+
+    Parameters
+    ----------
+    bases : array of shape (n, d)
+        What cost is measured from.
+    depth : Depth
+    features : FeatureSpace
+    box : Box
+    share : float
+        The share of L2 in the cost; the rest is L1.
+    budget : int
+        Evaluations a row, at most.
+
+    Attributes
+    ----------
+    archive : Archive
+        The best points by level.
+    start : tuple of arrays
+        The bases as far as they are allowed, their depth and their cost.
+    count : array of int, shape (n,)
+    spent : array of bool, shape (n,)
+        Whether a row wanted to ask more than its budget allows.
+    """
+
+    def __init__(
+        self, bases: FloatArray, depth: Depth, features: FeatureSpace, box: Box, *, share: float, budget: int
+    ) -> None:
+        self._bases, self._depth, self._features, self._box = bases, depth, features, box
+        self._share, self._budget = share, budget
+        self.spent = np.zeros(len(bases), dtype=bool)
+        rows: IntArray = np.arange(len(bases))
+        points = features.project(bases, box)
+        reached, valid = self._deep(rows, points)
+        self.start = points, reached, self.cost(points, bases)
+        self.archive = Archive(levels_above(np.round(reached, _DIGITS)), bases.shape[1])
+        self.archive.add(rows, points, reached, valid, self.start[2])
+        self.count = np.ones(len(bases), dtype=np.intp)
+
+    def ask(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Give depth, cost and validity of projected points, whatever is left of the budget."""
+        depth, valid = self._deep(rows, points)
+        cost = self.cost(points, self._bases[rows])
+        self.archive.add(rows, points, depth, valid, cost)
+        self.count += np.bincount(rows, minlength=len(self._bases))
+        return depth, cost, valid
+
+    def try_(self, rows: IntArray, points: FloatArray) -> FloatArray:
+        """Project and ask, as far as the budget of each row goes; give the depth, -inf beyond it."""
+        left = self._budget - self.count
+        order = np.argsort(rows, kind="stable")
+        counts = np.bincount(rows, minlength=len(left))
+        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        affordable = rank < left[rows[order]]
+        self.spent[rows[order[~affordable]]] = True
+        tried = order[affordable]
+        depth = np.full(len(rows), -np.inf)
+        if tried.size:
+            candidates = self._features.project(points[tried], self._box.take(rows[tried]))
+            depth[tried], _, _ = self.ask(rows[tried], candidates)
+        return depth
+
+    def affordable(self, rows: IntArray, price: IntArray | int) -> BoolArray:
+        """Say which rows can pay so many evaluations more."""
+        can = self.count[rows] + price <= self._budget
+        self.spent[rows[~can]] = True
+        return np.asarray(can)
+
+    def cost(self, points: FloatArray, bases: FloatArray) -> FloatArray:
+        """Give the mixture of L1 and L2 between points and bases."""
+        if self._share in (0, 1):
+            return self._features.distance(points, bases, norm="l2" if self._share else "l1")
+        l1, l2 = (self._features.distance(points, bases, norm=norm) for norm in ("l1", "l2"))
+        return np.asarray((1 - self._share) * l1 + self._share * l2)
+
+    def _deep(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Ask how deep points are; what breaks a link between columns is no answer, however deep."""
+        depth, valid = self._depth(points, rows)
+        if self._features.links:
+            valid = valid & ~self._features.violations(points, self._box.take(rows)).any(axis=1)
+        return depth, valid
