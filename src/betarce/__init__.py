@@ -25,6 +25,7 @@ _HOMES = {
         "UnreachableGuarantee",
         "UnusableModel",
     ],
+    "betarce.evaluate.compare": ["Comparison", "compare"],
     "betarce.evaluate.metrics": [
         "distance_to_base",
         "empirical_robustness",

@@ -48,6 +48,12 @@ from betarce.errors import (
 from betarce.errors import (
     UnusableModel as UnusableModel,
 )
+from betarce.evaluate.compare import (
+    Comparison as Comparison,
+)
+from betarce.evaluate.compare import (
+    compare as compare,
+)
 from betarce.evaluate.metrics import (
     distance_to_base as distance_to_base,
 )
