@@ -12,6 +12,7 @@ from rich.table import Table
 import explain
 import linear
 import networks
+import rivals
 import startup
 import tables
 import trees
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "trees": trees.run,
     "tables": tables.run,
     "explain": explain.run,
+    "rivals": rivals.run,
 }
 
 

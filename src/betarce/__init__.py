@@ -34,7 +34,13 @@ _HOMES = {
         "sparsity",
         "validity",
     ],
-    "betarce.explainers": ["GrowingSpheres"],
+    "betarce.explainers": [
+        "Face",
+        "GrowingSpheres",
+        "NearestUnlike",
+        "Nice",
+        "RobustNearest",
+    ],
     "betarce.features": [
         "FeatureSpace",
         "at_most",

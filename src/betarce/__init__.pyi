@@ -73,7 +73,19 @@ from betarce.evaluate.metrics import (
     validity as validity,
 )
 from betarce.explainers import (
+    Face as Face,
+)
+from betarce.explainers import (
     GrowingSpheres as GrowingSpheres,
+)
+from betarce.explainers import (
+    NearestUnlike as NearestUnlike,
+)
+from betarce.explainers import (
+    Nice as Nice,
+)
+from betarce.explainers import (
+    RobustNearest as RobustNearest,
 )
 from betarce.features import (
     FeatureSpace as FeatureSpace,

@@ -4,12 +4,34 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from betarce.errors import InvalidInput
+from betarce.explainers.face import Face
 from betarce.explainers.growing_spheres import GrowingSpheres
+from betarce.explainers.nearest import NearestUnlike
+from betarce.explainers.nice import Nice
 from betarce.explainers.protocol import Explained, Explainer, FromCallable, Problem
+from betarce.explainers.robust_nearest import RobustNearest
 
-__all__ = ["EXPLAINERS", "Explained", "Explainer", "FromCallable", "GrowingSpheres", "Problem", "check_explainer"]
+__all__ = [
+    "EXPLAINERS",
+    "Explained",
+    "Explainer",
+    "Face",
+    "FromCallable",
+    "GrowingSpheres",
+    "NearestUnlike",
+    "Nice",
+    "Problem",
+    "RobustNearest",
+    "check_explainer",
+]
 
-EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {"growing-spheres": GrowingSpheres}
+EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
+    "growing-spheres": GrowingSpheres,
+    "nearest": NearestUnlike,
+    "nice": Nice,
+    "face": Face,
+    "robust-nearest": RobustNearest,
+}
 
 
 def check_explainer(base: Any) -> Explainer | None:
