@@ -33,7 +33,8 @@ _HOMES = {
         "sparsity",
         "validity",
     ],
-    "betarce.explainers": ["GrowingSpheres"],
+    "betarce.evaluate.shifts": ["SampledShifts", "interval_margin", "interval_robust", "sampled_robust"],
+    "betarce.explainers": ["GrowingSpheres", "RobX", "StabilityHistogram", "TRex", "stability", "stability_histogram"],
     "betarce.features": [
         "FeatureSpace",
         "at_most",

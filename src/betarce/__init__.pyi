@@ -66,8 +66,35 @@ from betarce.evaluate.metrics import (
 from betarce.evaluate.metrics import (
     validity as validity,
 )
+from betarce.evaluate.shifts import (
+    SampledShifts as SampledShifts,
+)
+from betarce.evaluate.shifts import (
+    interval_margin as interval_margin,
+)
+from betarce.evaluate.shifts import (
+    interval_robust as interval_robust,
+)
+from betarce.evaluate.shifts import (
+    sampled_robust as sampled_robust,
+)
 from betarce.explainers import (
     GrowingSpheres as GrowingSpheres,
+)
+from betarce.explainers import (
+    RobX as RobX,
+)
+from betarce.explainers import (
+    StabilityHistogram as StabilityHistogram,
+)
+from betarce.explainers import (
+    TRex as TRex,
+)
+from betarce.explainers import (
+    stability as stability,
+)
+from betarce.explainers import (
+    stability_histogram as stability_histogram,
 )
 from betarce.features import (
     FeatureSpace as FeatureSpace,

@@ -5,11 +5,32 @@ from typing import Any
 
 from betarce.errors import InvalidInput
 from betarce.explainers.growing_spheres import GrowingSpheres
+from betarce.explainers.histogram import StabilityHistogram, stability_histogram
+from betarce.explainers.neighbourhood import stability
 from betarce.explainers.protocol import Explained, Explainer, FromCallable, Problem
+from betarce.explainers.robx import RobX
+from betarce.explainers.trex import TRex
 
-__all__ = ["EXPLAINERS", "Explained", "Explainer", "FromCallable", "GrowingSpheres", "Problem", "check_explainer"]
+__all__ = [
+    "EXPLAINERS",
+    "Explained",
+    "Explainer",
+    "FromCallable",
+    "GrowingSpheres",
+    "Problem",
+    "RobX",
+    "StabilityHistogram",
+    "TRex",
+    "check_explainer",
+    "stability",
+    "stability_histogram",
+]
 
-EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {"growing-spheres": GrowingSpheres}
+EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
+    "growing-spheres": GrowingSpheres,
+    "robx": RobX,
+    "trex": TRex,
+}
 
 
 def check_explainer(base: Any) -> Explainer | None:
