@@ -13,6 +13,7 @@ import explain
 import linear
 import networks
 import rivals
+import rivals_robx
 import startup
 import tables
 import trees
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "tables": tables.run,
     "explain": explain.run,
     "rivals": rivals.run,
+    "RobX and T-Rex": rivals_robx.run,
 }
 
 

@@ -9,8 +9,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "betarce.data": ["Dataset", "load", "load_loan"],
-    "betarce.ensemble": ["Ensemble"],
+    "betarce.data": [
+        "Dataset",
+        "load",
+        "load_loan",
+    ],
+    "betarce.ensemble": [
+        "Ensemble",
+    ],
     "betarce.errors": [
         "BetarceError",
         "BetarceWarning",
@@ -25,7 +31,10 @@ _HOMES = {
         "UnreachableGuarantee",
         "UnusableModel",
     ],
-    "betarce.evaluate.compare": ["Comparison", "compare"],
+    "betarce.evaluate.compare": [
+        "Comparison",
+        "compare",
+    ],
     "betarce.evaluate.metrics": [
         "distance_to_base",
         "empirical_robustness",
@@ -34,12 +43,23 @@ _HOMES = {
         "sparsity",
         "validity",
     ],
+    "betarce.evaluate.shifts": [
+        "SampledShifts",
+        "interval_margin",
+        "interval_robust",
+        "sampled_robust",
+    ],
     "betarce.explainers": [
         "Face",
         "GrowingSpheres",
         "NearestUnlike",
         "Nice",
+        "RobX",
         "RobustNearest",
+        "StabilityHistogram",
+        "TRex",
+        "stability",
+        "stability_histogram",
     ],
     "betarce.features": [
         "FeatureSpace",
@@ -61,24 +81,51 @@ _HOMES = {
         "transitions",
         "write_rules",
     ],
-    "betarce.models.families": ["paper_model", "paper_ranges"],
-    "betarce.models.network": ["Network"],
-    "betarce.models.torch_bridge": ["network_from_torch", "network_to_torch"],
-    "betarce.models.validation": ["ValidationSplit"],
+    "betarce.models.families": [
+        "paper_model",
+        "paper_ranges",
+    ],
+    "betarce.models.network": [
+        "Network",
+    ],
+    "betarce.models.torch_bridge": [
+        "network_from_torch",
+        "network_to_torch",
+    ],
+    "betarce.models.validation": [
+        "ValidationSplit",
+    ],
     "betarce.posterior": [
-        "EXACT",
-        "JEFFREYS",
-        "UNIFORM",
         "Certificate",
+        "EXACT",
         "Guarantee",
+        "JEFFREYS",
         "Prior",
+        "UNIFORM",
         "interval",
         "lower_bound",
         "max_delta",
     ],
-    "betarce.robustify": ["BetaRCE", "Frontier", "Result", "RobustCounterfactual", "Verdict", "Verdicts"],
-    "betarce.search": ["FrontierSearch", "GrowingSpheresSearch"],
-    "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"],
+    "betarce.robustify": [
+        "BetaRCE",
+        "Frontier",
+        "Result",
+        "RobustCounterfactual",
+        "Verdict",
+        "Verdicts",
+    ],
+    "betarce.search": [
+        "FrontierSearch",
+        "GrowingSpheresSearch",
+    ],
+    "betarce.spaces": [
+        "Architecture",
+        "Bootstrap",
+        "Custom",
+        "Given",
+        "Mixture",
+        "Seed",
+    ],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -72,6 +72,18 @@ from betarce.evaluate.metrics import (
 from betarce.evaluate.metrics import (
     validity as validity,
 )
+from betarce.evaluate.shifts import (
+    SampledShifts as SampledShifts,
+)
+from betarce.evaluate.shifts import (
+    interval_margin as interval_margin,
+)
+from betarce.evaluate.shifts import (
+    interval_robust as interval_robust,
+)
+from betarce.evaluate.shifts import (
+    sampled_robust as sampled_robust,
+)
 from betarce.explainers import (
     Face as Face,
 )
@@ -86,6 +98,21 @@ from betarce.explainers import (
 )
 from betarce.explainers import (
     RobustNearest as RobustNearest,
+)
+from betarce.explainers import (
+    RobX as RobX,
+)
+from betarce.explainers import (
+    StabilityHistogram as StabilityHistogram,
+)
+from betarce.explainers import (
+    TRex as TRex,
+)
+from betarce.explainers import (
+    stability as stability,
+)
+from betarce.explainers import (
+    stability_histogram as stability_histogram,
 )
 from betarce.features import (
     FeatureSpace as FeatureSpace,

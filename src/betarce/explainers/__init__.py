@@ -6,10 +6,14 @@ from typing import Any
 from betarce.errors import InvalidInput
 from betarce.explainers.face import Face
 from betarce.explainers.growing_spheres import GrowingSpheres
+from betarce.explainers.histogram import StabilityHistogram, stability_histogram
 from betarce.explainers.nearest import NearestUnlike
+from betarce.explainers.neighbourhood import stability
 from betarce.explainers.nice import Nice
 from betarce.explainers.protocol import Explained, Explainer, FromCallable, Problem
 from betarce.explainers.robust_nearest import RobustNearest
+from betarce.explainers.robx import RobX
+from betarce.explainers.trex import TRex
 
 __all__ = [
     "EXPLAINERS",
@@ -21,8 +25,13 @@ __all__ = [
     "NearestUnlike",
     "Nice",
     "Problem",
+    "RobX",
     "RobustNearest",
+    "StabilityHistogram",
+    "TRex",
     "check_explainer",
+    "stability",
+    "stability_histogram",
 ]
 
 EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
@@ -31,6 +40,8 @@ EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
     "nice": Nice,
     "face": Face,
     "robust-nearest": RobustNearest,
+    "robx": RobX,
+    "trex": TRex,
 }
 
 
