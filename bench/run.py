@@ -12,6 +12,7 @@ from rich.table import Table
 import explain
 import linear
 import networks
+import rivals_gradients
 import startup
 import trees
 from timing import Record
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "networks": networks.run,
     "trees": trees.run,
     "explain": explain.run,
+    "rivals by gradients": rivals_gradients.run,
 }
 
 

@@ -69,6 +69,15 @@ from betarce.evaluate.metrics import (
 from betarce.explainers import (
     GrowingSpheres as GrowingSpheres,
 )
+from betarce.explainers import (
+    Rbr as Rbr,
+)
+from betarce.explainers import (
+    Roar as Roar,
+)
+from betarce.explainers import (
+    Wachter as Wachter,
+)
 from betarce.features import (
     FeatureSpace as FeatureSpace,
 )

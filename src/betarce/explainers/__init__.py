@@ -6,10 +6,29 @@ from typing import Any
 from betarce.errors import InvalidInput
 from betarce.explainers.growing_spheres import GrowingSpheres
 from betarce.explainers.protocol import Explained, Explainer, FromCallable, Problem
+from betarce.explainers.rbr import Rbr
+from betarce.explainers.roar import Roar
+from betarce.explainers.wachter import Wachter
 
-__all__ = ["EXPLAINERS", "Explained", "Explainer", "FromCallable", "GrowingSpheres", "Problem", "check_explainer"]
+__all__ = [
+    "EXPLAINERS",
+    "Explained",
+    "Explainer",
+    "FromCallable",
+    "GrowingSpheres",
+    "Problem",
+    "Rbr",
+    "Roar",
+    "Wachter",
+    "check_explainer",
+]
 
-EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {"growing-spheres": GrowingSpheres}
+EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
+    "growing-spheres": GrowingSpheres,
+    "rbr": Rbr,
+    "roar": Roar,
+    "wachter": Wachter,
+}
 
 
 def check_explainer(base: Any) -> Explainer | None:
