@@ -13,6 +13,7 @@ import explain
 import linear
 import networks
 import rivals
+import rivals_gradients
 import rivals_robx
 import startup
 import tables
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "explain": explain.run,
     "rivals": rivals.run,
     "RobX and T-Rex": rivals_robx.run,
+    "rivals by gradients": rivals_gradients.run,
 }
 
 

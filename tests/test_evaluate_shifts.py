@@ -114,7 +114,7 @@ def test_the_bound_is_sound_for_random_networks(seed, widths, classes, radius, n
         [rng.normal(size=pair) for pair in pairwise(sizes)],
         [rng.normal(size=size) for size in sizes[1:]],
         activation,
-        shifts.[],
+        [],
         np.arange(classes),
     )
     points = rng.normal(size=(5, 3)) * 2

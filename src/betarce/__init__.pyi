@@ -97,6 +97,12 @@ from betarce.explainers import (
     Nice as Nice,
 )
 from betarce.explainers import (
+    Rbr as Rbr,
+)
+from betarce.explainers import (
+    Roar as Roar,
+)
+from betarce.explainers import (
     RobustNearest as RobustNearest,
 )
 from betarce.explainers import (
@@ -107,6 +113,9 @@ from betarce.explainers import (
 )
 from betarce.explainers import (
     TRex as TRex,
+)
+from betarce.explainers import (
+    Wachter as Wachter,
 )
 from betarce.explainers import (
     stability as stability,

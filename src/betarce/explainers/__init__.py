@@ -11,9 +11,12 @@ from betarce.explainers.nearest import NearestUnlike
 from betarce.explainers.neighbourhood import stability
 from betarce.explainers.nice import Nice
 from betarce.explainers.protocol import Explained, Explainer, FromCallable, Problem
+from betarce.explainers.rbr import Rbr
+from betarce.explainers.roar import Roar
 from betarce.explainers.robust_nearest import RobustNearest
 from betarce.explainers.robx import RobX
 from betarce.explainers.trex import TRex
+from betarce.explainers.wachter import Wachter
 
 __all__ = [
     "EXPLAINERS",
@@ -25,10 +28,13 @@ __all__ = [
     "NearestUnlike",
     "Nice",
     "Problem",
+    "Rbr",
+    "Roar",
     "RobX",
     "RobustNearest",
     "StabilityHistogram",
     "TRex",
+    "Wachter",
     "check_explainer",
     "stability",
     "stability_histogram",
@@ -42,6 +48,9 @@ EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
     "robust-nearest": RobustNearest,
     "robx": RobX,
     "trex": TRex,
+    "rbr": Rbr,
+    "roar": Roar,
+    "wachter": Wachter,
 }
 
 

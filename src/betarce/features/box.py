@@ -168,7 +168,8 @@ def on_grid(values: FloatArray, step: float | FloatArray, decimals: int) -> Floa
     >>> on_grid(np.array([0.31, 0.44]), 0.1, 1)
     array([0.3, 0.4])
     """
-    return np.asarray(np.round(np.rint(values / step) * step, decimals))
+    # Adding zero turns -0.0 into 0.0, which is what people write.
+    return np.asarray(np.round(np.rint(values / step) * step, decimals) + 0.0)
 
 
 def decimals_of(step: float) -> int:

@@ -1,0 +1,402 @@
+"""Counterfactuals with the lowest worst-case odds of the old class: robust Bayesian recourse (Nguyen et al., 2022)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.explainers.descent import NOTHING_MOVES, Slope, check_choice, check_counts, check_numbers
+from betarce.explainers.protocol import Explained, Problem
+from betarce.features import Box
+from betarce.seeding import generator
+
+_STEPS = 100  # points asked on the way to each neighbour
+_ANGLES = 64  # directions in which the mean and the spread of a Gaussian are shifted
+_KNOTS = 256  # distances at which worst cases are worked out; between them they are interpolated
+_PATIENCE = 10  # steps without progress before a row has arrived
+_CLOSE = 1e-12  # nearer than this is there: at a sample, or at the wall
+
+_NO_BOUNDARY = (
+    "No way to the nearest training rows of the target class crosses into it, with names and fixed columns as they "
+    "are. Raise `n_neighbors`, or loosen `features`."
+)
+_LEFT = (
+    "The point with the lowest odds is not in the target class under the model itself. Lower `sigma` or "
+    "`perturb_radius`, or raise `n_samples`."
+)
+
+
+@dataclass(frozen=True)
+class Rbr:
+    """Descend from the decision boundary to where samples of the target class outweigh all others.
+
+    Parameters
+    ----------
+    n_samples : int
+        Points drawn around the boundary, labelled by the model.
+    perturb_radius : float
+        Radius of the ball that they are drawn from, in units of `max_distance`. A larger one shows more of the
+        boundary, and makes longer steps: they grow with the gap between the samples of both classes.
+    max_distance : float
+        The unit of `perturb_radius`, in units of the features' ranges.
+    delta_plus : float
+        How much farther from the original than the boundary a point may lie, in the L1 distance. 0 stays at that
+        distance.
+    sigma : float
+        Standard deviation of the Gaussian around each sample. A larger one smooths the boundary until only the means
+        of the two classes count; a smaller one follows single samples.
+    epsilon_op : float
+        How far, in the Wasserstein distance, the Gaussians of the old class may come closer: optimistic for that class.
+    epsilon_pe : float
+        How far those of the target class may withdraw: pessimistic for it. With both at 0 the objective is the plain
+        ratio of kernel densities.
+    stop_at_wall : bool
+        Whether the descent ends where it meets the wall of the ball that `delta_plus` allows, as the authors' program
+        does. False goes on along the wall to the minimum of the published objective: often a point where few columns
+        have moved, picked by the noise of the samples.
+    n_neighbors : int
+        How many training rows of the target class are tried to find the boundary.
+    learning_rate : float
+        What the gradient is multiplied by in each step.
+    max_iterations : int
+    tolerance : float
+        A row whose objective does not fall by more for ten steps has arrived.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce.ensemble import Ensemble
+    >>> from betarce.features import FeatureSpace
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> y = (X @ [3, 4] > 3.5).astype(int)
+    >>> features = FeatureSpace.infer(X)
+    >>> problem = Problem(Ensemble([LogisticRegression(C=100).fit(X, y)], [0, 1]), features, X, y)
+    >>> originals = np.array([[0.2, 0.2]])
+    >>> target = np.array([[False, True]])
+    >>> def moved(method):
+    ...     result = method.explain(originals, target, problem, features.box(originals), seeds=[0])
+    ...     return float(features.distance(result.points, originals)[0])
+    >>> round(moved(Rbr(delta_plus=0.2)) - moved(Rbr(delta_plus=0.0)), 6)
+    0.2
+
+    Notes
+    -----
+    The boundary is the first point of the target class on the straight way to one of the nearest training rows that the
+    model puts there; the closest such point counts. Samples around it are split by the model's label. With Gaussians of
+    standard deviation `sigma` around them, the objective is the log-odds of the old class,
+
+        log sum_old max N(x; sample) - log sum_target min N(x; sample),
+
+    where each Gaussian may shift its mean and widen its spread within a Wasserstein ball of radius `epsilon_op` or
+    `epsilon_pe`. It is minimised by projected gradient descent within the L1 ball around the original that reaches
+    `delta_plus` beyond the boundary. Names and missing values stay as they are.
+
+    Promises low odds of the old class near the boundary point. The point is moved to allowed values and scored by the
+    model itself; where that refuses it, the row says so.
+
+    References
+    ----------
+    T.-D. H. Nguyen, N. Bui, D. Nguyen, M.-C. Yue, V. A. Nguyen: Robust Bayesian recourse. UAI 2022.
+    """
+
+    n_samples: int = 100
+    perturb_radius: float = 0.2
+    max_distance: float = 1.0
+    delta_plus: float = 0.2
+    sigma: float = 1.0
+    epsilon_op: float = 0.0
+    epsilon_pe: float = 0.0
+    stop_at_wall: bool = True
+    n_neighbors: int = 10
+    learning_rate: float = 0.03
+    max_iterations: int = 500
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        positive = ("perturb_radius", "max_distance", "sigma", "learning_rate")
+        check_numbers(self, "a number > 0", positive, lambda value: 0 < value < np.inf)
+        others = ("delta_plus", "epsilon_op", "epsilon_pe", "tolerance")
+        check_numbers(self, "a number >= 0", others, lambda value: 0 <= value < np.inf)
+        check_counts(self, ("n_samples", "n_neighbors", "max_iterations"))
+        check_choice(self, "stop_at_wall", (True, False))
+
+    def explain(
+        self, originals: FloatArray, targets: AnyArray, problem: Problem, box: Box, seeds: Sequence[int]
+    ) -> Explained:
+        """Find a counterfactual for each row."""
+        slope = Slope.of(originals, targets, problem, box)
+        spent = np.zeros(len(originals), dtype=np.intp)
+        boundary, crossed = self._boundary(slope, spent)
+        points = originals.copy()
+        found = np.zeros(len(originals), dtype=bool)
+        rows = np.flatnonzero(crossed)
+        if rows.size:
+            here = slope.take(rows)
+            samples, wanted = self._samples(here, boundary[rows], [seeds[int(row)] for row in rows])
+            reach = np.abs(boundary[rows]).sum(axis=1) + self.delta_plus
+            moves = self._minimise(here, boundary[rows], reach, self._odds(here, samples, wanted, reach))
+            tried = here.points(moves)
+            found[rows] = (here.margins(tried) > 0) & here.keeps_rules(tried)
+            spent[rows] += self.n_samples + 1
+            points[found] = tried[found[rows]]
+        reasons = [
+            "" if good else _LEFT if met else _NO_BOUNDARY if slides.any() else NOTHING_MOVES
+            for good, met, slides in zip(found, crossed, slope.slides, strict=True)
+        ]
+        return Explained(points, found, reasons, spent)
+
+    def _boundary(self, slope: Slope, spent: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Give the moves to the boundary, shape (n, d), and say which rows have one."""
+        best = np.zeros(slope.originals.shape)
+        length = np.full(len(slope), np.inf)
+        ends, exists = _nearest_of_target(slope, self.n_neighbors)
+        shares = np.arange(1, _STEPS + 1)[:, None] / _STEPS
+        for rank in range(self.n_neighbors):
+            rows = np.flatnonzero(exists[:, rank] & slope.slides.any(axis=1))
+            if not rows.size:
+                continue
+            way = slope.clip(ends[:, rank])[rows]
+            along = slope.take(np.repeat(rows, _STEPS))
+            points = along.points(np.repeat(way, _STEPS, axis=0) * np.tile(shares, (len(rows), 1)))
+            inside = (along.margins(points) > 0) & along.keeps_rules(points)
+            spent[rows] += _STEPS
+            inside = inside.reshape(len(rows), _STEPS)
+            first = along.moves(points).reshape(len(rows), _STEPS, -1)[np.arange(len(rows)), inside.argmax(axis=1)]
+            closer = inside.any(axis=1) & (np.abs(first).sum(axis=1) < length[rows])
+            best[rows[closer]] = first[closer]
+            length[rows[closer]] = np.abs(first[closer]).sum(axis=1)
+        return best, np.isfinite(length)
+
+    def _samples(self, slope: Slope, centers: FloatArray, seeds: Sequence[int]) -> tuple[FloatArray, BoolArray]:
+        """Draw moves from the ball around each boundary point, shape (n, samples, d), and label them, (n, samples)."""
+        n, d = centers.shape
+        radius = self.perturb_radius * self.max_distance
+        draws = np.zeros((n, self.n_samples, d))
+        for row, seed in enumerate(seeds):
+            free = slope.slides[row]
+            draws[row][:, free] = _ball(generator(seed, "rbr"), self.n_samples, int(free.sum())) * radius
+        around = slope.take(np.repeat(np.arange(n), self.n_samples))
+        points = around.points(around.clip((centers[:, None] + draws).reshape(-1, d)))
+        wanted = around.margins(points) > 0
+        return around.moves(points).reshape(draws.shape), wanted.reshape(n, self.n_samples)
+
+    def _odds(self, slope: Slope, samples: FloatArray, wanted: BoolArray, reach: FloatArray) -> "Odds":
+        # No sample is farther from a point in the ball than this.
+        farthest = reach + np.abs(samples).sum(axis=2).max(axis=1)
+        dimensions = slope.slides.sum(axis=1)
+        return Odds.of(samples, wanted, dimensions, farthest, self.sigma, self.epsilon_op, self.epsilon_pe)
+
+    def _minimise(self, slope: Slope, start: FloatArray, reach: FloatArray, odds: "Odds") -> FloatArray:
+        """Descend from the boundary within the ball and the box."""
+        moves = start.copy()
+        rows = np.arange(len(moves))
+        best, idle = np.full(len(moves), np.inf), np.zeros(len(moves), dtype=np.intp)
+        here = odds
+        for _ in range(self.max_iterations):
+            value, gradient = here.value_and_gradient(moves[rows])
+            idle[rows] = np.where(best[rows] - value > self.tolerance, 0, idle[rows] + 1)
+            best[rows] = np.minimum(best[rows], value)
+            going = idle[rows] < _PATIENCE
+            if self.stop_at_wall:
+                going &= np.abs(moves[rows]).sum(axis=1) < reach[rows] - _CLOSE
+            if not going.all():
+                rows, gradient, here = rows[going], gradient[going], here.take(np.flatnonzero(going))
+                if not rows.size:
+                    break
+            stepped = moves[rows] - self.learning_rate * gradient
+            moves[rows] = np.clip(onto_l1_ball(stepped, reach[rows]), slope.low[rows], slope.high[rows])
+        return moves
+
+
+@dataclass(frozen=True, eq=False)
+class Odds:
+    """Worst-case log-odds of the old class, for each row its own.
+
+    Attributes
+    ----------
+    samples : array of shape (n, samples, d)
+    wanted : array of bool, shape (n, samples)
+        Whether the model puts them in the target class.
+    sigma : float
+    old, new : Curve or None
+        The log-density of one Gaussian by distance, at its largest and at its smallest; None where nothing shifts.
+    """
+
+    samples: FloatArray
+    wanted: BoolArray
+    sigma: float
+    old: "Curve | None"
+    new: "Curve | None"
+
+    @classmethod
+    def of(
+        cls,
+        samples: FloatArray,
+        wanted: BoolArray,
+        dimensions: IntArray,
+        farthest: FloatArray,
+        sigma: float,
+        epsilon_op: float,
+        epsilon_pe: float,
+    ) -> "Odds":
+        """Work out the worst cases once, since they depend on the distance to a sample only."""
+        old = Curve.largest(dimensions, farthest, sigma, epsilon_op) if epsilon_op > 0 else None
+        new = Curve.smallest(dimensions, farthest, sigma, epsilon_pe) if epsilon_pe > 0 else None
+        return cls(samples, wanted, sigma, old, new)
+
+    def take(self, rows: IntArray) -> "Odds":
+        """Pick some rows."""
+        old, new = (None if curve is None else curve.take(rows) for curve in (self.old, self.new))
+        return Odds(self.samples[rows], self.wanted[rows], self.sigma, old, new)
+
+    def value_and_gradient(self, moves: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Give the log-odds, shape (n,), and their gradient, shape (n, d). A class without samples has no say."""
+        gap = moves[:, None] - self.samples
+        distance = np.sqrt(np.square(gap).sum(axis=2))
+        value = np.zeros(len(moves))
+        pulls = np.zeros(distance.shape)
+        for sign, curve, mine in ((1.0, self.old, ~self.wanted), (-1.0, self.new, self.wanted)):
+            if curve is None:
+                density, slope = -np.square(distance) / (2 * self.sigma**2), -distance / self.sigma**2
+            else:
+                density, slope = curve.at(distance)
+            some = np.asarray(mine.any(axis=1))
+            total = np.where(some, logsumexp(np.where(mine | ~some[:, None], density, -np.inf), axis=1), 0.0)
+            shares = np.where(mine, np.exp(density - total[:, None]), 0.0)
+            value += sign * total
+            pulls += sign * shares * slope
+        away = np.divide(pulls, distance, out=np.zeros_like(pulls), where=distance > _CLOSE)
+        return value, np.asarray((away[..., None] * gap).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """An extreme log-density by the distance to a sample, for each row its own; 0 is that of the sample itself.
+
+    Attributes
+    ----------
+    values, slopes : array of shape (n, knots)
+        The log-density at equal steps of the distance, and its derivative.
+    step : array of shape (n,)
+    """
+
+    values: FloatArray
+    slopes: FloatArray
+    step: FloatArray
+
+    @classmethod
+    def largest(cls, dimensions: IntArray, farthest: FloatArray, sigma: float, epsilon: float) -> "Curve":
+        """Let the mean come closer by `a` and the spread in its direction grow by `b`, with a^2 + b^2 <= epsilon^2."""
+        angles = np.linspace(0, np.pi / 2, _ANGLES)
+        closer, wider = epsilon * np.cos(angles), sigma + epsilon * np.sin(angles)
+
+        def density(distance: FloatArray, _: int) -> tuple[FloatArray, FloatArray]:
+            rest = np.maximum(distance[:, None] - closer, 0)
+            values = -np.log(wider / sigma) - np.square(rest / wider) / 2
+            return _best(values, -rest / wider**2)
+
+        return cls._of(dimensions, farthest, density)
+
+    @classmethod
+    def smallest(cls, dimensions: IntArray, farthest: FloatArray, sigma: float, epsilon: float) -> "Curve":
+        """Let the mean withdraw by `a`, the spread in its direction grow by `b` and in all others by `f`.
+
+        In p dimensions, a^2 + b^2 + (p - 1) f^2 <= epsilon^2; as withdrawing always helps, all of it is used.
+        """
+
+        def density(distance: FloatArray, p: int) -> tuple[FloatArray, FloatArray]:
+            angles = np.linspace(0, np.pi / 2, _ANGLES)
+            tilt = angles[:, None] if p > 1 else np.zeros((1, 1))
+            away, wider = (epsilon * np.cos(tilt) * side(angles) for side in (np.cos, np.sin))
+            across = (p - 1) * np.log1p(epsilon * np.sin(tilt) / np.sqrt(max(p - 1, 1)) / sigma) + 0 * away
+            away, wider, across = away.ravel(), sigma + wider.ravel(), across.ravel()
+            rest = distance[:, None] + away
+            values = np.log(wider / sigma) + np.square(rest / wider) / 2 + across
+            least, slope = _best(values, rest / wider**2)
+            return -least, -slope
+
+        return cls._of(dimensions, farthest, density)
+
+    @classmethod
+    def _of(
+        cls,
+        dimensions: IntArray,
+        farthest: FloatArray,
+        density: Callable[[FloatArray, int], tuple[FloatArray, FloatArray]],
+    ) -> "Curve":
+        knots = np.linspace(0, 1, _KNOTS) * farthest[:, None]
+        pairs = [density(row, int(p)) for row, p in zip(knots, dimensions, strict=True)]
+        values, slopes = (np.stack(part) for part in zip(*pairs, strict=True))
+        return cls(values, slopes, farthest / (_KNOTS - 1))
+
+    def take(self, rows: IntArray) -> "Curve":
+        """Pick some rows."""
+        return Curve(self.values[rows], self.slopes[rows], self.step[rows])
+
+    def at(self, distance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Interpolate values and slopes at distances of shape (n, k), by cubics that agree with both at the knots."""
+        step = self.step[:, None]
+        place = distance / step
+        knot = np.clip(place.astype(np.intp), 0, _KNOTS - 2)
+        u = place - knot
+        left, right = (np.take_along_axis(self.values, knot + side, axis=1) for side in (0, 1))
+        rise, fall = (np.take_along_axis(self.slopes, knot + side, axis=1) * step for side in (0, 1))
+        second = 3 * (right - left) - 2 * rise - fall
+        third = 2 * (left - right) + rise + fall
+        value = left + u * (rise + u * (second + u * third))
+        return value, (rise + u * (2 * second + 3 * u * third)) / step
+
+
+def _best(values: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Pick the largest value of each row, with its slope."""
+    best = values.argmax(axis=1)
+    rows = np.arange(len(values))
+    return values[rows, best], slopes[rows, best]
+
+
+def onto_l1_ball(moves: FloatArray, radius: FloatArray) -> FloatArray:
+    """Move each row to the nearest point of the L1 ball around zero.
+
+    Parameters
+    ----------
+    moves : array of shape (n, d)
+    radius : array of shape (n,)
+
+    Examples
+    --------
+    >>> onto_l1_ball(np.array([[3.0, -1.0], [0.2, 0.3]]), np.array([2.0, 1.0]))
+    array([[ 2. , -0. ],
+           [ 0.2,  0.3]])
+    """
+    size = np.abs(moves)
+    ordered = -np.sort(-size, axis=1)
+    # Cutting the same amount off the largest values, the cut is right where the next one would not be cut.
+    cuts = (np.cumsum(ordered, axis=1) - radius[:, None]) / np.arange(1, moves.shape[1] + 1)
+    last = np.maximum((ordered > cuts).sum(axis=1) - 1, 0)
+    cut = np.maximum(cuts[np.arange(len(moves)), last], 0)[:, None]
+    return np.asarray(np.sign(moves) * np.maximum(size - cut, 0))
+
+
+def _ball(rng: np.random.Generator, n: int, dimensions: int) -> FloatArray:
+    """Draw points of the unit ball, uniformly, shape (n, dimensions)."""
+    normals = rng.standard_normal((n, dimensions))
+    normals /= np.sqrt(np.square(normals).sum(axis=1, keepdims=True))
+    return np.asarray(normals * rng.random((n, 1)) ** (1 / dimensions))
+
+
+def _nearest_of_target(slope: Slope, n_neighbors: int) -> tuple[FloatArray, BoolArray]:
+    """Give the moves to the nearest training rows of the target class, shape (n, k, d), and which exist, (n, k)."""
+    problem, (n, d) = slope.problem, slope.originals.shape
+    ends, exists = np.zeros((n, n_neighbors, d)), np.zeros((n, n_neighbors), dtype=bool)
+    for target in np.unique(slope.targets, axis=0):
+        inside = problem.is_target(problem.X_train, np.tile(target, (len(problem.X_train), 1)))
+        there = problem.X_train[inside]
+        for row in np.flatnonzero((slope.targets == target).all(axis=1)):
+            distance = problem.features.distance(there, slope.originals[row])
+            near = there[np.argsort(distance, kind="stable")[:n_neighbors]]
+            gap = (near - slope.originals[row]) / slope.scale
+            ends[row, : len(near)] = np.where(slope.slides[row] & ~np.isnan(gap), gap, 0.0)
+            exists[row, : len(near)] = True
+    return ends, exists
