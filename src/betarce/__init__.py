@@ -33,7 +33,7 @@ _HOMES = {
         "sparsity",
         "validity",
     ],
-    "betarce.explainers": ["GrowingSpheres"],
+    "betarce.explainers": ["Dice", "GrowingSpheres"],
     "betarce.features": [
         "FeatureSpace",
         "at_most",

@@ -67,6 +67,9 @@ from betarce.evaluate.metrics import (
     validity as validity,
 )
 from betarce.explainers import (
+    Dice as Dice,
+)
+from betarce.explainers import (
     GrowingSpheres as GrowingSpheres,
 )
 from betarce.features import (

@@ -4,12 +4,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from betarce.errors import InvalidInput
+from betarce.explainers.dice import Dice
 from betarce.explainers.growing_spheres import GrowingSpheres
 from betarce.explainers.protocol import Explained, Explainer, FromCallable, Problem
 
-__all__ = ["EXPLAINERS", "Explained", "Explainer", "FromCallable", "GrowingSpheres", "Problem", "check_explainer"]
+__all__ = [
+    "EXPLAINERS",
+    "Dice",
+    "Explained",
+    "Explainer",
+    "FromCallable",
+    "GrowingSpheres",
+    "Problem",
+    "check_explainer",
+]
 
-EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {"growing-spheres": GrowingSpheres}
+EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {"growing-spheres": GrowingSpheres, "dice": Dice}
 
 
 def check_explainer(base: Any) -> Explainer | None:
