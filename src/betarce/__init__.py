@@ -50,6 +50,7 @@ _HOMES = {
         "sampled_robust",
     ],
     "betarce.explainers": [
+        "Dice",
         "Face",
         "GrowingSpheres",
         "NearestUnlike",

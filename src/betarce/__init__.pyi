@@ -85,6 +85,9 @@ from betarce.evaluate.shifts import (
     sampled_robust as sampled_robust,
 )
 from betarce.explainers import (
+    Dice as Dice,
+)
+from betarce.explainers import (
     Face as Face,
 )
 from betarce.explainers import (

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from betarce.errors import InvalidInput
+from betarce.explainers.dice import Dice
 from betarce.explainers.face import Face
 from betarce.explainers.growing_spheres import GrowingSpheres
 from betarce.explainers.histogram import StabilityHistogram, stability_histogram
@@ -20,6 +21,7 @@ from betarce.explainers.wachter import Wachter
 
 __all__ = [
     "EXPLAINERS",
+    "Dice",
     "Explained",
     "Explainer",
     "Face",
@@ -42,6 +44,7 @@ __all__ = [
 
 EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
     "growing-spheres": GrowingSpheres,
+    "dice": Dice,
     "nearest": NearestUnlike,
     "nice": Nice,
     "face": Face,
