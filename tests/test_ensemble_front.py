@@ -279,6 +279,17 @@ def test_what_cannot_be_folded_is_left_to_the_members(case):
     np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, space.decode(points)))
 
 
+def test_a_column_that_cannot_say_missing_is_never_shown_as_missing():
+    witness = Witness.of_numbers(2, np.asarray, None)
+    assert witness.missing_tables[0][0].tolist() == [True, True]
+
+    def decode(points):
+        return pd.DataFrame({"whole": points[:, 0].astype(np.int64), "real": points[:, 1]})
+
+    witness = Witness.of_numbers(2, decode, None)
+    assert witness.missing_tables[0][0].tolist() == [False, True]
+
+
 def test_a_subclass_of_a_transformer_is_unreadable():
     class Doubling(StandardScaler):
         def transform(self, X):

@@ -1,7 +1,7 @@
 """Splits on what an estimator sees, said of points instead: to the last bit, for missing values and for codes too.
 
-A split on a scaled number becomes a cut in the number's own units. A split on anything made of a code becomes the set of
-codes that go left, whatever the encoder and the library did between.
+A split on a scaled number becomes a cut in the number's own units. A split on anything made of a code becomes the set
+of codes that go left, whatever the encoder and the library did between.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
         return len(self.source) + len(self.set_source)
 
     def values(self, X: FloatArray) -> FloatArray:
-        """Give the columns of points, shape (n, width); missing values that go left stay NaN, which no cut lies below."""
+        """Give the columns of points, shape (n, width); missing values that go left stay NaN, below every cut."""
         if not len(self.set_source) and np.array_equal(self.source, np.arange(X.shape[1])) and not self.high.any():
             return X
         numbers = X[:, self.source]
