@@ -219,6 +219,22 @@ def test_float32_columns_are_computed_as_the_members_compute_them():
         assert part_types(ensemble) == {StackedPart}
 
 
+@pytest.mark.parametrize(
+    ("groups", "kind"), [([["n0", "n2"]], StackedPart), ([["n0"], ["n2"]], GenericPart)], ids=["one scaler", "two"]
+)
+def test_scalers_that_work_in_two_precisions_are_left_to_the_members(groups, kind):
+    space = columns(group=False)
+    chosen = tuple(r for r in space.readings if r.name in ("n0", "n2"))
+    mixed = type(space)(chosen, ("float32", "float64"))
+    points, y = problem(space, missing=0.0)
+    points[:, 0] = points[:, 0].astype(np.float32)
+    scale = make_column_transformer(*((StandardScaler(), names) for names in groups))
+    model = make_pipeline(scale, LogisticRegression()).fit(mixed.decode(points), y)
+    ensemble = Ensemble([model], [0, 1], features=mixed, probe=points[:20])
+    assert part_types(ensemble) == {kind}
+    np.testing.assert_array_equal(ensemble.labels(points), own_labels([model], mixed.decode(points)))
+
+
 @pytest.mark.parametrize("model", ["logistic", "mlp"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_missing_value_that_a_member_refuses_is_the_members_own_error(model):
