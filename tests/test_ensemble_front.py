@@ -219,6 +219,22 @@ def test_float32_columns_are_computed_as_the_members_compute_them():
         assert part_types(ensemble) == {StackedPart}
 
 
+@pytest.mark.parametrize(
+    ("groups", "kind"), [([["n0", "n2"]], StackedPart), ([["n0"], ["n2"]], GenericPart)], ids=["one scaler", "two"]
+)
+def test_scalers_that_work_in_two_precisions_are_left_to_the_members(groups, kind):
+    space = columns(group=False)
+    chosen = tuple(r for r in space.readings if r.name in ("n0", "n2"))
+    mixed = type(space)(chosen, ("float32", "float64"))
+    points, y = problem(space, missing=0.0)
+    points[:, 0] = points[:, 0].astype(np.float32)
+    scale = make_column_transformer(*((StandardScaler(), names) for names in groups))
+    model = make_pipeline(scale, LogisticRegression()).fit(mixed.decode(points), y)
+    ensemble = Ensemble([model], [0, 1], features=mixed, probe=points[:20])
+    assert part_types(ensemble) == {kind}
+    np.testing.assert_array_equal(ensemble.labels(points), own_labels([model], mixed.decode(points)))
+
+
 @pytest.mark.parametrize("model", ["logistic", "mlp"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_missing_value_that_a_member_refuses_is_the_members_own_error(model):
@@ -277,6 +293,17 @@ def test_what_cannot_be_folded_is_left_to_the_members(case):
     ensemble = Ensemble(models, [0, 1], features=space)
     assert part_types(ensemble) == {GenericPart}
     np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, space.decode(points)))
+
+
+def test_a_column_that_cannot_say_missing_is_never_shown_as_missing():
+    witness = Witness.of_numbers(2, np.asarray, None)
+    assert witness.missing_tables[0][0].tolist() == [True, True]
+
+    def decode(points):
+        return pd.DataFrame({"whole": points[:, 0].astype(np.int64), "real": points[:, 1]})
+
+    witness = Witness.of_numbers(2, decode, None)
+    assert witness.missing_tables[0][0].tolist() == [False, True]
 
 
 def test_a_subclass_of_a_transformer_is_unreadable():

@@ -92,18 +92,30 @@ def read_front(steps: Sequence[Any], core: Any, witness: Witness) -> Front:
     Unreadable
         If a transformer is unknown, mixes columns or refuses a level.
     """
-    traced = None
-    try:
-        seen = _run(steps, core, witness.table)
-    except _REFUSALS as refusal:
-        raise Unreadable(str(refusal)) from refusal
+    seen, holed = _seen(steps, core, witness)
     # Some transformers keep to the precision of their input, others do not: what they did tells.
     for precision in dict.fromkeys(["float64", witness.precision]):
         traced = _trace(steps, core, witness, precision)
         front = _front(traced, seen, witness) if len(traced.columns) == seen.shape[1] else None
         if front is not None:
-            return _with_missing(front, steps, core, witness)
+            return _with_missing(front, steps, core, witness, holed)
     raise Unreadable("what the transformers do is not what was read")
+
+
+def _seen(steps: Sequence[Any], core: Any, witness: Witness) -> tuple[FloatArray, FloatArray | None]:
+    """Run the transformers on the points of a witness; on missing values too if they go along."""
+    n = len(witness.points)
+    if witness.everything is not None:
+        try:
+            seen = _run(steps, core, witness.everything)
+        except _REFUSALS:
+            pass
+        else:
+            return seen[:n], seen[n:]
+    try:
+        return _run(steps, core, witness.table), None
+    except _REFUSALS as refusal:
+        raise Unreadable(str(refusal)) from refusal
 
 
 def _trace(steps: Sequence[Any], core: Any, witness: Witness, precision: str) -> Traced:
@@ -175,13 +187,13 @@ def _front(traced: Traced, seen: FloatArray, witness: Witness) -> Front | None:
     return front if np.array_equal(front.transform(witness.points), seen, equal_nan=True) else None
 
 
-def _with_missing(front: Front, steps: Sequence[Any], core: Any, witness: Witness) -> Front:
+def _with_missing(front: Front, steps: Sequence[Any], core: Any, witness: Witness, holed: FloatArray | None) -> Front:
     """Find out what becomes of missing values; where transformers refuse them, so does the front."""
-    for gone, points, table in witness.missing_tables:
+    for place, (gone, points, table) in enumerate(witness.missing_tables):
         if not front.refused & set(np.flatnonzero(gone).tolist()):
             continue
         try:
-            seen = _run(steps, core, table)
+            seen = holed if holed is not None and place == 0 else _run(steps, core, table)
         except _REFUSALS:
             continue
         outputs = tuple(

@@ -20,10 +20,11 @@ class Kernel(Protocol):
         """Give the number of members."""
 
     def scores(self, X: FloatArray, members: slice) -> FloatArray:
-        """Score points of shape (n, d), all finite float64, with a slice of the members.
+        """Score points of shape (n, d), finite or missing, with a slice of the members.
 
         Two classes: shape (n, m), log-odds-like, positive where the member says `classes[1]`.
         More classes: shape (n, m, classes), on a log scale where there is one; the largest wins.
+        NaN where a member may refuse to answer: then it is asked itself.
         """
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray | float:

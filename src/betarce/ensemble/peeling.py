@@ -81,7 +81,7 @@ def peel(model: object, witness: Witness) -> Peeled:
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler
+    >>> from sklearn.preprocessing import MinMaxScaler
     >>> witness = Witness.of_numbers(1, np.asarray, None)
     >>> model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [4.0]], [0, 1])
     >>> peel(model, witness).front.transform(np.array([[3.0]]))

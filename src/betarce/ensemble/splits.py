@@ -37,7 +37,7 @@ class Columns(NamedTuple):
         return len(self.source) + len(self.set_source)
 
     def values(self, X: FloatArray) -> FloatArray:
-        """Give the columns of points, shape (n, width); missing values that go left stay NaN: no cut lies below."""
+        """Give the columns of points, shape (n, width); missing values that go left stay NaN, below every cut."""
         if not len(self.set_source) and np.array_equal(self.source, np.arange(X.shape[1])) and not self.high.any():
             return X
         numbers = X[:, self.source]

@@ -78,9 +78,15 @@ class Witness:
     @cached_property
     def precision(self) -> str:
         """The lowest precision of any column of the table: some transformers keep to it."""
-        table = self.table
-        dtypes = [str(dtype).lower() for dtype in getattr(table, "dtypes", [getattr(table, "dtype", "")])]
-        return next((name for name in ("float16", "float32") if name in dtypes), "float64")
+        return next((name for name in ("float16", "float32") if name in _types(self.table)), "float64")
+
+    @cached_property
+    def everything(self) -> Any | None:
+        """These points and the first of the missing ones as one table; None if that changes the type of a column."""
+        if not self.missing_tables:
+            return None
+        table = self.decode(np.concatenate([self.points, self.missing_tables[0][1]]))
+        return table if _types(table) == _types(self.table) else None
 
     @cached_property
     def missing_tables(self) -> list[tuple[BoolArray, FloatArray, Any]]:
@@ -98,8 +104,10 @@ class Witness:
 
     def _decodes_missing(self, column: int) -> bool:
         try:
-            self.decode(self._holed(np.arange(self.width) == column))
-        except (TypeError, ValueError):  # this column of the table has no way to say "missing"
+            # A missing value cast to a whole number is some number, and no error unless asked for.
+            with np.errstate(invalid="raise"):
+                self.decode(self._holed(np.arange(self.width) == column))
+        except (TypeError, ValueError, FloatingPointError):  # this column of the table has no way to say "missing"
             return False
         return True
 
@@ -113,3 +121,7 @@ class Witness:
             known = column[~np.isnan(column)]
             column[np.isnan(column)] = known[0] if len(known) else 0.0
         return seen
+
+
+def _types(table: Any) -> list[str]:
+    return [str(dtype).lower() for dtype in getattr(table, "dtypes", [getattr(table, "dtype", "")])]
