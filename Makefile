@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench guarantee check format lint types clean
+.PHONY: help demo test bench guarantee methods check format lint types clean
 
 help:                      ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -21,6 +21,9 @@ bench: $(VENV)/test        ## measure the speed-ups as ratios in one run
 
 guarantee: $(VENV)/test    ## does the promise hold? simulate, resume, write docs/guarantee.md
 	@$(BIN)/python bench/guarantee.py
+
+methods: $(VENV)/test      ## all methods side by side; writes the table of docs/methods.md
+	@$(BIN)/python bench/methods.py
 
 check: format lint types test   ## all that CI runs
 

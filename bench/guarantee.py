@@ -42,7 +42,8 @@ from betarce.robustify.steer import Steering, Task
 from betarce.search import FrontierSearch, GrowingSpheresSearch
 from betarce.seeding import derive, generator
 from betarce.spaces import check_space
-from guarantee_report import replace_block, table, write_report
+from guarantee_report import write_report
+from pages import replace_block, table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(os.environ.get("BETARCE_RESULTS", ROOT / "docs" / "results")) / "guarantee"

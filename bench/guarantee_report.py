@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-BEGIN, END = "<!-- {} begin: written by make guarantee -->", "<!-- {} end -->"
+from pages import replace_block, table
+
 COLUMNS = (
     "data",
     "family",
@@ -34,14 +35,6 @@ def write_report(results: Path, page: Path) -> None:
     text = "\n\n".join(section(cells, *key) for key in sorted({key for cell in cells for key in keys(cell)}))
     replace_block(page, "cells", f"{summary(cells)}\n\n{text}")
     print(text)
-
-
-def replace_block(page: Path, name: str, text: str) -> None:
-    """Write text between two markers of a page."""
-    begin, end = BEGIN.format(name), END.format(name)
-    before, _, rest = page.read_text().partition(begin)
-    _, _, after = rest.partition(end)
-    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
 
 
 def keys(cell: dict[str, Any]) -> Iterable[tuple[str, float, float]]:
@@ -160,10 +153,3 @@ def summary(cells: list[dict[str, Any]]) -> str:
         "points outside the box",
     )
     return table(names, lines)
-
-
-def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Write a Markdown table."""
-    head = list(columns)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)

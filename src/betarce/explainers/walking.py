@@ -123,7 +123,7 @@ def move_until_stable(
         spent[rows] += part.test.spent
         for row, why in zip(rows, part.why(passed), strict=True):
             reasons[row] = why
-    return Explained(points, found, reasons, spent)
+    return Explained(points, found, reasons, spent, based.points)
 
 
 class _Part:
