@@ -35,7 +35,7 @@ def prepared() -> tuple[str, Problem, np.ndarray, np.ndarray]:
     model = brce.paper_model("lightgbm").set_params(random_state=0).fit(X[:n], y[:n])
     features = FeatureSpace.infer(X[:n])
     points = features.encode(X[:n])
-    ensemble = brce.Ensemble([model], np.unique(y), decode=features.decode, probe=points[:64])
+    ensemble = brce.Ensemble([model], np.unique(y), features=features, probe=points[:64])
     originals = features.encode(X[n : n + N_ROWS])
     return name, Problem(ensemble, features, points, y[:n]), originals, ensemble.labels(originals) != ensemble.classes
 

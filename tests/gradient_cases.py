@@ -75,7 +75,7 @@ def awkward():
     model = make_pipeline(encoder, DecisionTreeClassifier(max_depth=6, random_state=0)).fit(table, labels)
     features = FeatureSpace.infer(table)
     points = features.encode(table)
-    problem = Problem(Ensemble([model], CLASSES, decode=features.decode), features, points, labels.to_numpy())
+    problem = Problem(Ensemble([model], CLASSES, features=features), features, points, labels.to_numpy())
     originals = points[:20]
     targets = model.predict(table[:20])[:, None] != np.array(CLASSES)
     return problem, originals, targets

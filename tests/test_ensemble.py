@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from betarce import Ensemble, Network, ValidationSplit, paper_model
+from betarce import Ensemble, FeatureSpace, Network, ValidationSplit, paper_model
 from betarce.ensemble import ensemble as ensemble_module
 from betarce.ensemble.generic import GenericPart
 from betarce.ensemble.stacked import StackedPart
@@ -161,7 +161,7 @@ def test_strings_and_data_frames_work():
     frame = pd.DataFrame(X, columns=list("abc"))
     labels = np.where(y == 1, "yes", "no")
     models = [GaussianNB().fit(frame, labels), LogisticRegression().fit(frame, labels)]
-    ensemble = Ensemble(models, ["no", "yes"], decode=lambda points: pd.DataFrame(points, columns=list("abc")))
+    ensemble = Ensemble(models, ["no", "yes"], features=FeatureSpace.infer(frame))
     np.testing.assert_array_equal(ensemble.labels(X), own_labels(models, frame))
     assert set(ensemble.votes(X, "yes")) <= {0, 1, 2}
 

@@ -108,7 +108,7 @@ def test_columns_that_depend_on_others_follow_them():
     model = LogisticRegression(max_iter=1000).fit(table, labels)
     features = FeatureSpace.infer(table, rules={"sum": derived(lambda t: t["a"] + t["b"])})
     points = features.encode(table)
-    problem = Problem(Ensemble([model], [0, 1], decode=features.decode), features, points, labels.to_numpy())
+    problem = Problem(Ensemble([model], [0, 1], features=features), features, points, labels.to_numpy())
     originals = points[labels == 0][:30]
     result = explain(Nice(), problem, originals, np.tile([False, True], (30, 1)))
     assert result.found.all()

@@ -60,8 +60,6 @@ class Ensemble:
     features : feature space, optional
         Says how the table that the models predict on is read off points of shape (n, d); by default a point is a row
         of the table.
-    decode : callable, optional
-        In place of `features`, where the table holds the numbers of the points: turns them into that table.
     probe : array of shape (n, d), optional
         Points on which every kernel is checked once against its members; a kernel that fails is not used.
 
@@ -82,7 +80,6 @@ class Ensemble:
         classes: object,
         *,
         features: Readable | None = None,
-        decode: Callable[[FloatArray], Any] = np.asarray,
         probe: FloatArray | None = None,
     ) -> None:
         if len(models) == 0:
@@ -90,7 +87,7 @@ class Ensemble:
         self.models = list(models)
         self.classes = np.asarray(classes)
         self._parts: list[tuple[IntArray, Part]] = []
-        decode = decode if features is None else features.decode
+        decode: Callable[[FloatArray], Any] = np.asarray if features is None else features.decode
         witness = None
         if features is not None:
             width = 1 + max(reading.source for reading in features.readings)

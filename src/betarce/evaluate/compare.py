@@ -69,7 +69,10 @@ class Comparison:
         """Draw robustness against distance, one mark a method; gives the matplotlib axes."""
         plt = require("matplotlib.pyplot", extra="plot", purpose="A plot")
         ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")[1] if ax is None else ax
-        for name, line in self.summary().dropna(subset="proximity_l1").iterrows():
+        table = self.summary().dropna(subset="proximity_l1")
+        spread = np.ptp(table[["proximity_l1", "robustness"]].to_numpy(), axis=0) + 1e-9
+        marked: list[Any] = []
+        for name, line in table.iterrows():
             ours = str(name).startswith("betarce")
             color = GREEN if ours else BLUE if np.isnan(line["distance_to_base"]) else ORANGE
             at = (line["proximity_l1"], line["robustness"])
@@ -77,7 +80,10 @@ class Comparison:
                 *at, yerr=line["robustness_se"], fmt="*" if ours else "o", ms=13 if ours else 7, color=color, lw=1
             )
             found = "" if line["found"] == 1 else f" ({line['found']:.0%} found)"
-            ax.annotate(f"{name}{found}", at, xytext=(8, 4), textcoords="offset points", fontsize=8)
+            # The names of neighbours go above and below.
+            taken = sum((np.abs(np.subtract(at, other)) < (0.25, 0.06) * spread).all() for other in marked)
+            marked.append(at)
+            ax.annotate(f"{name}{found}", at, xytext=(8, 4 - 14 * taken), textcoords="offset points", fontsize=8)
         ax.axhline(self.delta, color=GREY, lw=0.8, ls="--")
         place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "xytext": (-4, 3)}
         ax.annotate(f"delta = {self.delta:g}", (1, self.delta), ha="right", fontsize=8, **place)

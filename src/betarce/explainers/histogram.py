@@ -94,7 +94,7 @@ def stability_histogram(
     >>> round(stability_histogram(problem).suggest_tau(1), 1)
     0.9
     """
-    inner = getattr(problem, "_problem", problem)
+    inner = getattr(problem, "problem_", problem)
     if not isinstance(inner, Problem):
         raise InvalidInput(f"`problem` must be a fitted BetaRCE or a Problem; got {problem!r}.")
     points = inner.X_train

@@ -118,7 +118,7 @@ class RobustNearest:
             # Nothing in the test may keep the problem alive, under which it is filed.
             voters = problem.model
             if self.members is not None:
-                voters = Ensemble(self.members, problem.model.classes, decode=problem.features.decode)
+                voters = Ensemble(self.members, problem.model.classes, features=problem.features)
             least = self.min_margin if self.min_margin is not None else float(self.members is None)
             tests[self] = _Test(problem.model, voters, ceil(self.share * len(voters) - 1e-9), least)
         return tests[self]
