@@ -289,3 +289,42 @@ def test_native_categories_and_missing_values_need_no_pipeline():
     assert result.certified.any()
     assert (result.robust.dtypes == table.dtypes).all()
     np.testing.assert_array_equal(result.robust["visits"].isna(), table.loc[result.robust.index, "visits"].isna())
+
+
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(max_iter=500), RandomForestClassifier(15, max_depth=4)], ids=["logistic", "forest"]
+)
+def test_a_model_that_eats_one_hot_columns_gets_whole_groups(model):
+    table = pd.get_dummies(TABLE[["income", "debt", "purpose"]], columns=["purpose"], dtype=int)
+    group = tuple(name for name in table if name.startswith("purpose_"))
+    table["income"] /= 1000
+    table["debt"] /= 1000
+    rules = {group: brce.one_hot() & brce.one_of(group[:3])}
+    rce = brce.BetaRCE(model, features=rules, base=None, **LOOSE).fit(table[:200], LABELS[:200])
+    result = rce.explain(table[200:212])
+    assert result.certified.any()
+    robust = result.robust
+    assert (robust.dtypes == table.dtypes).all()
+    assert (robust[list(group)].sum(axis=1) == 1).all()
+    assert (robust[group[3]] == 0).all()
+    assert (rce.model_.predict(robust) == [item.target for item in result if item.status == "certified"]).all()
+
+
+def test_polars_in_polars_out():
+    pl = pytest.importorskip("polars")
+    columns = {name: TABLE[name].to_list() for name in ("age", "income", "debt", "owner", "purpose")}
+    table = pl.DataFrame(columns)
+    encode = ColumnTransformer(
+        [("names", OneHotEncoder(handle_unknown="ignore"), ["purpose"])], remainder=StandardScaler()
+    )
+    model = make_pipeline(encode, LogisticRegression(max_iter=300))
+    rules = {"age": brce.immutable(), "purpose": brce.transitions({"car": ["home"]})}
+    rce = brce.BetaRCE(model, features=rules, **LOOSE).fit(table[:200], pl.Series(LABELS[:200].to_list()))
+    rows = table[200:206]
+    result = rce.explain(rows)
+    assert isinstance(result.robust, pl.DataFrame)
+    assert result.robust.schema == table.schema
+    assert result[0].original["purpose"] == rows["purpose"][0]
+    kept = np.flatnonzero(result.certified)
+    assert result.robust["age"].to_list() == [rows["age"][int(i)] for i in kept]
+    assert set(result.changes()["feature"]) <= {"income", "debt", "owner", "purpose"}
