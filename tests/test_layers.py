@@ -17,7 +17,7 @@ LAYERS = [
     {"explainers", "search"},
     {"robustify"},
     {"evaluate"},
-    {"demo", "jobs"},
+    {"demo", "jobs", "report"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -84,6 +84,22 @@ def size(
 
 
 @app.command()
+def figures(
+    out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("figures"),
+) -> None:
+    """Draw what votes can promise: Beta shapes, largest delta, interval widths; write the table of deltas."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from betarce.report.gallery import write_gallery
+
+    console = Console(highlight=False)
+    with friendly_errors():
+        for path in write_gallery(out):
+            console.print(f"Wrote {escape(str(path))}", soft_wrap=True)
+
+
+@app.command()
 def init(
     data: Annotated[Path, typer.Argument(help="CSV file of the training table.", show_default=False)],
     label: Annotated[str | None, typer.Option(help="The column of classes, which is no feature.")] = None,
