@@ -9,7 +9,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
-@pytest.mark.filterwarnings("ignore::betarce.errors.BetarceWarning")
+@pytest.mark.filterwarnings("ignore")  # foreign libraries warn in ways of their own
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(path, capsys):
     if path.stem == "foreign_dice" and find_spec("dice_ml") is None:
