@@ -18,11 +18,22 @@ from sklearn.tree import DecisionTreeClassifier
 import betarce as brce
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, MissingExtra
-from betarce.explainers import Dice, Problem, check_explainer
+from betarce.explainers import EXPLAINERS, Dice, Problem
 from betarce.explainers import dice as module
 from betarce.features import FeatureSpace
 from betarce.targets import accepted
-from explainer_contract import FEATURES, MODEL, ORIGINALS, POINTS, PROBLEM, SEEDS, TARGETS, ExplainerContract
+from explainer_contract import (
+    FEATURES,
+    LABELS,
+    MODEL,
+    ORIGINALS,
+    POINTS,
+    PROBLEM,
+    SEEDS,
+    TABLE,
+    TARGETS,
+    ExplainerContract,
+)
 
 needs_dice = pytest.mark.skipif(find_spec("dice_ml") is None, reason='dice-ml is not installed: pip install ".[dice]"')
 
@@ -423,7 +434,7 @@ def test_without_dice_ml_the_error_names_the_extra(monkeypatch):
 
 
 def test_dice_has_a_name():
-    assert check_explainer("dice") == Dice()
+    assert EXPLAINERS["dice"]() == Dice()
 
 
 @needs_dice
@@ -436,3 +447,11 @@ def test_a_base_of_dice_is_made_robust():
     assert [item.status for item in result] == ["certified"] * 2
     bases = pd.DataFrame([item.base for item in result]).astype(table.dtypes)
     assert (rce.model_.predict(bases) != rce.model_.predict(table[:2])).all()
+
+
+def test_a_missing_library_is_found_before_anything_is_trained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dice_ml", None)
+    with pytest.raises(MissingExtra):
+        brce.BetaRCE(LogisticRegression(), base="dice").fit(TABLE, LABELS)
+    with pytest.raises(MissingExtra):
+        brce.compare(["dice"], LogisticRegression(), "bootstrap", TABLE, LABELS, rows=TABLE)

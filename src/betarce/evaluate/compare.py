@@ -337,8 +337,9 @@ def _named(methods: Iterable[Any]) -> dict[str, Any]:
             raise InvalidInput(
                 f"`methods` names {value!r}, which is unknown. Known: {', '.join((*_OURS, *EXPLAINERS))}."
             )
+        checked = None if value in _OURS else check_explainer(value)  # before anything is trained
         if not isinstance(value, str):
-            value = check_explainer(value)
+            value = checked
         name = name or (value if isinstance(value, str) else type(value).__name__)
         if name in chosen:
             raise InvalidInput(f"`methods` has {name!r} twice. Give one of them another name: ('my name', method).")

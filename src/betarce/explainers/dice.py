@@ -129,11 +129,16 @@ class Dice:
         if self.posthoc_search not in (None, "binary", "linear"):
             raise InvalidInput(f"`posthoc_search` must be 'binary' or 'linear'; got {self.posthoc_search!r}.")
 
+    @staticmethod
+    def library() -> Any:
+        """Import dice-ml, or say how to install it."""
+        return require("dice_ml", extra="dice", purpose="The base method DiCE")
+
     def explain(
         self, originals: FloatArray, targets: AnyArray, problem: Problem, box: Box, seeds: Sequence[int]
     ) -> Explained:
         """Find a counterfactual for each row."""
-        dice_ml = require("dice_ml", extra="dice", purpose="The base method DiCE")
+        dice_ml = self.library()
         view = _View.of(problem)
         points = originals.copy()
         reasons = []
