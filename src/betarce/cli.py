@@ -22,7 +22,6 @@ app = typer.Typer(
 Delta = Annotated[float, typer.Option(help="Share of all retrained models that must keep the class.")]
 Confidence = Annotated[float, typer.Option(help="How sure that is, one-sided.")]
 Prior = Annotated[str, typer.Option(help="jeffreys, uniform or exact.")]
-_METHOD_COLUMNS = ("method", "base", "delta", "confidence", "rows")
 
 
 @app.callback()
@@ -355,14 +354,21 @@ def audit_table(audit: "pd.DataFrame") -> "Table":
 
 
 def methods_table(summary: "pd.DataFrame") -> "Table":
-    """Lay out what each method of a plan reached, on average over all rows that have an answer."""
-    shares, numbers = ["found", "robustness"], ["proximity_l1", "distance_to_base", "plausibility", "ms"]
-    table = new_table("", "method", "base", "delta", "confidence", "rows", *shares, *numbers)
+    """Lay out what each method of a plan reached: answers, and means over them."""
+    several = summary.loc[summary["base"] != "", "base"].nunique() > 1
+    heads = ("delta at confidence", "answers", "robust", "L1", "to base", "ms")
+    table = new_table("", "method", *["base"] * several, *heads)
+    for column in table.columns[: 1 + several]:
+        column.no_wrap = True
     for line in summary.to_dict("records"):
+        known = line["delta"] == line["delta"]
         table.add_row(
-            *("-" if line[name] != line[name] or line[name] is None else str(line[name]) for name in _METHOD_COLUMNS),
-            *(share(line[name]) for name in shares),
-            *("-" if line[name] != line[name] else f"{line[name]:.3g}" for name in numbers),
+            line["method"],
+            *[str(line["base"] or "-")] * several,
+            f"{line['delta']:g} at {line['confidence']:g}" if known else "-",
+            f"{round(line['found'] * line['rows'])}/{line['rows']}",
+            share(line["robustness"]),
+            *(f"{line[name]:.3g}".replace("nan", "-") for name in ("proximity_l1", "distance_to_base", "ms")),
         )
     return table
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from betarce import __version__
+import betarce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.evaluate.plan import Cell, Plan
 from betarce.files import digest, read_text, seal, unseal, write_whole
@@ -33,7 +33,7 @@ def write_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str], content: Map
     """Write the records of a cell whole or not at all, with all that is needed to tell where they come from."""
     document = {
         "betarce_cell": FORMAT,
-        "version": __version__,
+        "version": betarce.__version__,
         "cell": asdict(cell),
         "seed": plan.seed,
         "plan_digest": plan.digest,
@@ -66,7 +66,7 @@ def read_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> dict[str, 
     for what, found, wanted in zip(
         ("kind of file", "cell", "plan", "version of betarce"),
         stated,
-        (FORMAT, asdict(cell), plan.digest, __version__),
+        (FORMAT, asdict(cell), plan.digest, betarce.__version__),
         strict=True,
     ):
         if found != wanted:
@@ -89,12 +89,14 @@ def records_table(plan: Plan, out: str | os.PathLike[str], cells: Iterable[Cell]
 def summary(records: pd.DataFrame) -> pd.DataFrame:
     """Give one line a method, base, delta and confidence: the number of rows, and means over them.
 
-    A row without an answer lowers "found" and has no part in the other means; read them together.
+    "base" is "" for methods without one. A row without an answer lowers "found" and has no part in the other means;
+    read them together.
     """
     columns = [*_GROUP, "rows", *_MEANS]
     if records.empty:
         return pd.DataFrame(columns=columns)
-    numbers = records.assign(**{name: records[name].astype(float) for name in _MEANS})
+    names = [*_MEANS, "delta", "confidence"]
+    numbers = records.assign(base=records["base"].fillna(""), **{name: records[name].astype(float) for name in names})
     groups = numbers.groupby(_GROUP, sort=False, dropna=False)
     table = groups[_MEANS].mean()
     table.insert(0, "rows", groups.size())
