@@ -204,7 +204,7 @@ def reproduce(
     from rich.markup import escape
 
     from betarce.evaluate.plan import read_plan
-    from betarce.evaluate.records import records_table, summary
+    from betarce.evaluate.records import breakdowns, records_table, summary
     from betarce.evaluate.run import choose_cells, run_plan, survey
 
     console = Console(highlight=False)
@@ -221,8 +221,11 @@ def reproduce(
         report = run_plan(chosen, out, only=only, n_jobs=jobs)
         for name in report.damaged:
             console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
-        table = summary(records_table(chosen, out, [cell for cell in cells if cell.name not in report.failed]))
-        console.print(methods_table(table))
+        records = records_table(chosen, out, [cell for cell in cells if cell.name not in report.failed])
+        console.print(methods_table(summary(records)))
+        for method, base, reason, n in breakdowns(records):
+            start = f" from {base}" if base else ""
+            console.print(f"{escape(method)}{start} broke down in {n} cells: {escape(reason)}", soft_wrap=True)
         console.print(
             f"{len(report.done)} cells done, {len(report.skipped)} skipped as finished before, "
             f"{len(report.failed)} failed. Records are in {escape(str(out / 'cells'))}.",
@@ -356,19 +359,18 @@ def audit_table(audit: "pd.DataFrame") -> "Table":
 def methods_table(summary: "pd.DataFrame") -> "Table":
     """Lay out what each method of a plan reached: answers, and means over them."""
     several = summary.loc[summary["base"] != "", "base"].nunique() > 1
-    heads = ("delta at confidence", "answers", "robust", "L1", "to base", "ms")
-    table = new_table("", "method", *["base"] * several, *heads)
-    for column in table.columns[: 1 + several]:
-        column.no_wrap = True
+    known = ["delta", *["confidence"] * (summary["confidence"].nunique() > 1)]
+    measures = ["proximity_l1", "distance_to_base", "ms"]
+    table = new_table("", "method", *known, "answers", "robust", "L1", "to base", "ms")
+    table.columns[0].no_wrap = True
     for line in summary.to_dict("records"):
-        known = line["delta"] == line["delta"]
+        base = f"\n  from {line['base']}" if several and line["base"] else ""
         table.add_row(
-            line["method"],
-            *[str(line["base"] or "-")] * several,
-            f"{line['delta']:g} at {line['confidence']:g}" if known else "-",
+            f"{line['method']}{base}",
+            *(f"{line[name]:g}".replace("nan", "-") for name in known),
             f"{round(line['found'] * line['rows'])}/{line['rows']}",
             share(line["robustness"]),
-            *(f"{line[name]:.3g}".replace("nan", "-") for name in ("proximity_l1", "distance_to_base", "ms")),
+            *(f"{line[name]:.3g}".replace("nan", "-") for name in measures),
         )
     return table
 

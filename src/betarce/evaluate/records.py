@@ -1,8 +1,9 @@
 """Records of finished cells as files: one sealed JSON file a cell, and the table of them all."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from betarce.files import digest, read_text, seal, unseal, write_whole
 
 Record = dict[str, Any]
 FORMAT = 1
+_CELL = [each.name for each in fields(Cell)]
 _GROUP = ["method", "base", "delta", "confidence"]
 _MEANS = ["found", "robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed", "ms"]
 
@@ -101,3 +103,13 @@ def summary(records: pd.DataFrame) -> pd.DataFrame:
     table = groups[_MEANS].mean()
     table.insert(0, "rows", groups.size())
     return table.reset_index()[columns]
+
+
+def breakdowns(records: pd.DataFrame) -> list[tuple[str, str, str, int]]:
+    """Name the methods that could not run: method, base ("" without one), the reason, and in how many cells."""
+    if records.empty:
+        return []
+    failed = records[records["status"] == "failed"].fillna({"base": ""})
+    places = failed.drop_duplicates([*_CELL, "method", "base", "reason"])
+    counts = Counter(zip(places["method"], places["base"], places["reason"], strict=True))
+    return [(*key, n) for key, n in counts.items()]
