@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import betarce
 from betarce.errors import InvalidInput, MissingExtra
@@ -102,6 +103,13 @@ def test_folds_cover_every_row_once_and_are_scaled_by_their_training_part():
         assert len(fold.X_train) + len(fold.X_test) == 569
         assert (fold.X_train.min(), fold.X_train.max()) == (0.0, 1.0)
     assert cut(plan(spaces=["seed"]).cells[0], plan()).names.tolist() == folds[0].names.tolist()
+
+
+def test_what_is_odd_about_the_members_is_recorded_once(monkeypatch):
+    monkeypatch.setattr(running, "paper_model", lambda family: LogisticRegression())
+    changed = plan(spaces=["seed"])
+    [warning] = run_cell(changed.cells[0], changed)["warnings"]
+    assert "members are the same model" in warning
 
 
 # Every key reaches its method
@@ -255,6 +263,7 @@ def test_a_file_says_where_it_comes_from(finished):
     assert document["version"] == betarce.__version__
     assert (document["seed"], document["plan_digest"], document["plan"]) == (0, changed.digest, changed.protocol)
     assert document["fingerprint"] == fingerprint(document["records"])
+    assert len({read_cell(cell, changed, folder)["data_digest"] for cell in changed.cells}) == 1
 
 
 def test_finished_cells_are_skipped_and_a_deleted_one_comes_back_the_same(finished, tmp_path):

@@ -23,6 +23,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
@@ -153,15 +154,18 @@ def run_cell(cell: Cell, plan: Plan) -> dict[str, Any]:
     -------
     dict
         "records", one a method and row; "accuracy" of the model on the whole part that is explained; "n_train";
-        "warnings" of this package.
+        "data_digest", of the data set as it was read; "warnings" of this package about the members.
     """
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BetarceWarning)
         stage = _Stage.prepare(cell, plan)
+        # What follows takes parts of the same members: its warnings would repeat those of the whole.
+        warnings.simplefilter("ignore", BetarceWarning)
         records = list(stage.records())
     said = [str(warning.message) for warning in caught if issubclass(warning.category, BetarceWarning)]
     return {
-        "n_train": len(stage.X_train),
+        "data_digest": stage.fold.data_digest,
+        "n_train": len(stage.fold.X_train),
         "accuracy": stage.accuracy,
         "warnings": list(dict.fromkeys(said)),
         "records": records,
@@ -170,25 +174,32 @@ def run_cell(cell: Cell, plan: Plan) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A data set cut in two: what trains, and what is explained; `names` are the row numbers of the latter."""
+    """A data set cut in two: what trains, and what is explained.
+
+    `names` are the row numbers of the latter; `data_digest` tells copies of the data set apart, whose order may differ.
+    """
 
     X_train: FloatArray
     y_train: AnyArray
     X_test: FloatArray
     y_test: AnyArray
     names: IntArray
+    data_digest: str
 
 
 def cut(cell: Cell, plan: Plan) -> Fold:
     """Cut the data set of a cell, and scale it by its training part."""
     data = load(cell.data)
     X, y = data.X.to_numpy(float), data.y.to_numpy()
+    data_digest = (
+        "blake2b:" + blake2b(X.astype("<f8").tobytes() + y.astype("<i8").tobytes(), digest_size=16).hexdigest()
+    )
     parts = np.array_split(generator(plan.seed, cell.data, "folds").permutation(len(X)), plan.folds)
     test = parts[cell.fold]
     train = np.sort(np.concatenate([part for fold, part in enumerate(parts) if fold != cell.fold]))
     low, high = X[train].min(axis=0), X[train].max(axis=0)
     X = (X - low) / np.where(high > low, high - low, 1.0)
-    return Fold(X[train], y[train], X[test], y[test], test)
+    return Fold(X[train], y[train], X[test], y[test], test, data_digest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,10 +209,8 @@ class _Stage:
     plan: Plan
     seed: int
     root: BetaRCE
-    X_train: FloatArray
-    y_train: AnyArray
+    fold: Fold
     scene: Scene
-    names: IntArray
     audit: Ensemble
     accuracy: float
 
@@ -222,13 +231,16 @@ class _Stage:
             plan,
             seed,
             root,
-            fold.X_train,
-            fold.y_train,
+            fold,
             Scene.of(root, fold.X_test[: plan.rows], None),
-            fold.names[: plan.rows],
             root.fresh_members(plan.audit_members),
             float(np.mean(root.model_.predict(fold.X_test) == fold.y_test)),
         )
+
+    @property
+    def names(self) -> IntArray:
+        """The numbers of the rows explained."""
+        return self.fold.names[: self.plan.rows]
 
     def records(self) -> Iterator[Record]:
         """Let every method answer for every row."""
@@ -246,7 +258,9 @@ class _Stage:
 
     def _arena(self, rce: BetaRCE) -> Arena:
         settings = {name: getattr(rce, name) for name in ("delta", "confidence", "random_state", "n_jobs")}
-        return Arena(rce, self.X_train, self.y_train, settings, self.plan.tuning_rows, self.plan.tuning_members)
+        return Arena(
+            rce, self.fold.X_train, self.fold.y_train, settings, self.plan.tuning_rows, self.plan.tuning_members
+        )
 
     def _fitted(self, base: str, guarantee: Guarantee) -> BetaRCE:
         """Give BetaRCE for one guarantee, on members that are trained already."""
@@ -263,7 +277,7 @@ class _Stage:
             verbose=-1,
             delta=guarantee.delta,
             confidence=guarantee.confidence,
-        ).fit(self.X_train, self.y_train)
+        ).fit(self.fold.X_train, self.fold.y_train)
 
     def _entry(self, arena: Arena, method: Method, base: str | None, guarantee: Guarantee | None) -> list[Record]:
         """Run one method; a method that breaks down leaves a record for every row, and the others alone."""
