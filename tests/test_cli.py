@@ -286,3 +286,92 @@ def test_csv_files_that_cannot_be_read_say_so(here):
         result = run("init", name)
         assert result.exit_code == 2, name
         assert message in squeezed(result.stderr)
+
+
+PLAN = """
+data = ["breast_cancer"]
+families = ["logistic"]
+spaces = ["bootstrap", "seed"]
+run_folds = [0]
+rows = 3
+audit_members = 5
+deltas = [0.6]
+confidences = [0.8]
+
+[methods.growing-spheres]
+[methods.betarce]
+"""
+
+
+class TestReproduce:
+    @pytest.fixture
+    def plan(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "tiny.toml").write_text(PLAN)
+        return tmp_path
+
+    def test_it_runs_what_is_missing_and_sums_up_by_method(self, plan):
+        arguments = ("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
+        first = run(*arguments, "--only", "seed")
+        assert first.exit_code == 0, first.output
+        assert "1 cells: 0 finished, 1 missing, 0 damaged." in first.stdout
+        assert "1 cells done, 0 skipped" in first.stdout
+        second = run(*arguments)
+        assert "2 cells: 1 finished, 1 missing, 0 damaged." in second.stdout
+        assert "1 cells done, 1 skipped as finished before, 0 failed." in second.stdout
+        [line] = [line for line in second.stdout.splitlines() if line.strip().startswith("betarce")]
+        assert line.split()[:3] == ["betarce", "0.6", "6/6"]
+        assert len(list((plan / "results" / "cells").glob("*.json"))) == 2
+
+    def test_a_dry_run_lists_the_cells_and_writes_nothing(self, plan):
+        result = run("reproduce", "tiny.toml", "--out", "results", "--dry-run")
+        assert result.exit_code == 0
+        assert "breast_cancer-logistic-seed-fold0: missing" in result.stdout
+        assert not (plan / "results").exists()
+        assert "162 cells" in run("reproduce", "paper", "--out", "results", "--dry-run").stdout
+
+    def test_a_failed_cell_is_named_and_gives_exit_code_one(self, plan, monkeypatch):
+        def load(name):
+            raise brce.DataUnavailable("no network")
+
+        monkeypatch.setattr("betarce.evaluate.run.load", load)
+        result = run("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
+        assert result.exit_code == 1
+        assert "Failed: breast_cancer-logistic-seed-fold0: DataUnavailable: no network" in result.stderr
+        assert "0 cells done, 0 skipped as finished before, 2 failed." in result.stdout
+
+    def test_a_method_that_breaks_down_is_named_with_its_reason(self, plan, monkeypatch):
+        def explain(*_):
+            raise brce.MissingExtra("install [it]")
+
+        monkeypatch.setattr(brce.Nice, "explain", explain)
+        (plan / "tiny.toml").write_text(f'bases = ["nice", "growing-spheres"]\n{PLAN}\n[methods.nice]\n')
+        result = run("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
+        assert result.exit_code == 0, result.output
+        assert "nice broke down in 2 cells: MissingExtra: install [it]" in result.stdout
+        assert "betarce from nice broke down in 2 cells" in result.stdout
+        assert "  from growing-spheres" in result.stdout
+
+    def test_a_damaged_file_is_named(self, plan):
+        arguments = ("reproduce", "tiny.toml", "--out", "results", "--jobs", "1", "--only", "seed")
+        run(*arguments)
+        (plan / "results/cells/breast_cancer-logistic-seed-fold0.json").write_text("{}")
+        result = run(*arguments)
+        assert result.exit_code == 0, result.output
+        assert "The file of breast_cancer-logistic-seed-fold0 was damaged; the cell was run again." in result.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("smok", "--out", "results"), "There is no plan 'smok'"),
+            (("wrong.toml", "--out", "results"), "wrong.toml: there is no key 'rowz'. Did you mean 'rows'?"),
+            (("tiny.toml", "--out", "results", "--only", "zzz"), "`only` must be part of the name of a cell"),
+            (("tiny.toml", "--out", "tiny.toml"), "`out` must be a folder"),
+        ],
+    )
+    def test_mistakes_are_one_clear_line(self, arguments, message, plan):
+        (plan / "wrong.toml").write_text("rowz = 3\n" + PLAN)
+        result = run("reproduce", *arguments)
+        assert result.exit_code == 2, result.output
+        assert message in squeezed(result.stderr)
+        assert "Traceback" not in result.output

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -393,3 +393,12 @@ def test_bad_input_to_explain_and_certify_gets_a_clear_error(rce, rejected, call
 def test_a_list_of_unequal_rows_is_refused(rce):
     with pytest.raises(InvalidInput, match="rows all have the same length"):
         rce.explain([[1.0, 2.0], [3.0]])
+
+
+@pytest.mark.parametrize("n_models", [6, 9, 38])
+def test_identical_members_are_seen_through_the_rounding_of_matrix_products(n_models):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    rce = brce.BetaRCE(LogisticRegression(), space="seed", delta=0.6, confidence=0.6, n_models=n_models, verbose=-1)
+    with pytest.warns(brce.DegenerateSpace, match=f"All {2 * n_models} members are the same model"):
+        rce.fit(X[:379], y[:379])

@@ -207,6 +207,52 @@ def explain(
             console.print(f"Wrote {escape(str(csv))}: one line a change.")
 
 
+@app.command()
+def reproduce(
+    plan: Annotated[str, typer.Argument(help="smoke, paper, or the path of a TOML file.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of results; what is finished in it is kept.", show_default=False)],
+    jobs: Annotated[int, typer.Option(help="Cells at a time; -1 for one a core.")] = -1,
+    only: Annotated[str, typer.Option(help="Run only cells whose name holds this.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+) -> None:
+    """Run the experiments of a plan, cell by cell; stop it at any time, and the same command goes on."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from betarce.evaluate.plan import read_plan
+    from betarce.evaluate.records import breakdowns, records_table, summary
+    from betarce.evaluate.run import choose_cells, run_plan, survey
+
+    console = Console(highlight=False)
+    with friendly_errors():
+        chosen = read_plan(plan)
+        cells = choose_cells(chosen, only)
+        states = survey(chosen, out, cells)
+        counts = [f"{list(states.values()).count(state)} {state}" for state in ("finished", "missing", "damaged")]
+        console.print(f"{len(cells)} cells: {', '.join(counts)}.")
+        if dry_run:
+            for cell, state in states.items():
+                console.print(f"  {escape(cell.name)}: {state}", soft_wrap=True)
+            return
+        report = run_plan(chosen, out, only=only, n_jobs=jobs)
+        for name in report.damaged:
+            console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
+        records = records_table(chosen, out, [cell for cell in cells if cell.name not in report.failed])
+        console.print(methods_table(summary(records)))
+        for method, base, reason, n in breakdowns(records):
+            start = f" from {base}" if base else ""
+            console.print(f"{escape(method)}{start} broke down in {n} cells: {escape(reason)}", soft_wrap=True)
+        console.print(
+            f"{len(report.done)} cells done, {len(report.skipped)} skipped as finished before, "
+            f"{len(report.failed)} failed. Records are in {escape(str(out / 'cells'))}.",
+            soft_wrap=True,
+        )
+    for name, error in report.failed.items():
+        typer.secho(f"Failed: {name}: {error}", err=True, fg="red")
+    if report.failed:
+        raise typer.Exit(1)
+
+
 @contextmanager
 def friendly_errors() -> Iterator[None]:
     """Print our own errors as a sentence; leave all others, which are bugs, with their traceback."""
@@ -323,6 +369,25 @@ def audit_table(audit: "pd.DataFrame") -> "Table":
     for name, row in audit.iterrows():
         promised, robust, base = (share(row[column]) for column in ("promised", "robust", "base"))
         table.add_row(str(name), promised if promised == "-" else f">= {promised}", robust, base)
+    return table
+
+
+def methods_table(summary: "pd.DataFrame") -> "Table":
+    """Lay out what each method of a plan reached: answers, and means over them."""
+    several = summary.loc[summary["base"] != "", "base"].nunique() > 1
+    known = ["delta", *["confidence"] * (summary["confidence"].nunique() > 1)]
+    measures = ["proximity_l1", "distance_to_base", "ms"]
+    table = new_table("", "method", *known, "answers", "robust", "L1", "to base", "ms")
+    table.columns[0].no_wrap = True
+    for line in summary.to_dict("records"):
+        base = f"\n  from {line['base']}" if several and line["base"] else ""
+        table.add_row(
+            f"{line['method']}{base}",
+            *(f"{line[name]:g}".replace("nan", "-") for name in known),
+            f"{round(line['found'] * line['rows'])}/{line['rows']}",
+            share(line["robustness"]),
+            *(f"{line[name]:.3g}".replace("nan", "-") for name in measures),
+        )
     return table
 
 

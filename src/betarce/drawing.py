@@ -148,7 +148,9 @@ def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: ob
     if n < 2:
         return
     margins = np.hstack([members.margins(points, members.classes[1]) for members in roles])
-    if (margins == margins[:, :1]).all():
+    # Equal members may differ in the last bit: a matrix product rounds its last few columns in another way.
+    scale = np.abs(margins[np.isfinite(margins)]).max(initial=0.0)
+    if np.isclose(margins, margins[:, :1], rtol=1e-10, atol=1e-10 * scale).all():
         warnings.warn(_why_degenerate(n, space, estimator), DegenerateSpace, stacklevel=3)
         return
     labels = np.hstack([members.labels(points) for members in roles])

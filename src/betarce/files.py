@@ -61,7 +61,7 @@ def seal(document: Mapping[str, Any]) -> str:
     Traceback (most recent call last):
     betarce.errors.CorruptFile: the content does not match its digest: it was damaged or edited
     """
-    return _laid_out({**document, _DIGEST: _digest(document)}) + "\n"
+    return _laid_out({**document, _DIGEST: digest(document)}) + "\n"
 
 
 def unseal(text: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def unseal(text: str) -> dict[str, Any]:
     if not isinstance(document, dict) or _DIGEST not in document:
         raise CorruptFile("it has no digest: it is not a file of betarce")
     stated = document.pop(_DIGEST)
-    if stated != _digest(document):
+    if stated != digest(document):
         raise CorruptFile("the content does not match its digest: it was damaged or edited")
     return document
 
@@ -91,7 +91,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise CorruptFile(f"it is not text in UTF-8: {error}") from error
 
 
-def _digest(document: Mapping[str, Any]) -> str:
+def digest(document: Mapping[str, Any]) -> str:
+    """Give a digest of what a document of plain data says, however it is laid out."""
     # Sorted and without spaces: how a file is laid out does not count, what it says does.
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return "blake2b:" + hashlib.blake2b(canonical.encode("ascii"), digest_size=16).hexdigest()

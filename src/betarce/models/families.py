@@ -94,6 +94,8 @@ def _logistic() -> ValidationSplit:
 
 
 _MAKERS: Mapping[str, Callable[[], Any]] = {"network": Network, "lightgbm": _lightgbm, "logistic": _logistic}
+FAMILIES = tuple(_MAKERS)
+"""Their names."""
 _RANGES: Mapping[str, Ranges] = {
     "Network": NETWORK_RANGES,
     "LGBMClassifier": LIGHTGBM_RANGES,

@@ -1,0 +1,396 @@
+"""Plans of experiments: a TOML file, checked, and the independent cells that it stands for."""
+
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
+from functools import cached_property
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from betarce.data import PAPER_NAMES
+from betarce.errors import CorruptFile, InvalidInput
+from betarce.evaluate.contest import OURS, configured
+from betarce.evaluate.grids import PAPER_GRIDS, Grid, configurations
+from betarce.explainers import EXPLAINERS
+from betarce.files import digest, read_text
+from betarce.models.families import FAMILIES
+from betarce.posterior import Guarantee
+from betarce.robustify.settings import role_sizes
+from betarce.seeding import derive
+from betarce.spaces import SPACES, check_space
+
+_CHOOSE_CELLS = ("data", "families", "spaces", "run_folds")
+_METHOD_KEYS = ("method", "parameters", "grid")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of a plan.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in the records.
+    method : str
+        "betarce", "betarce-paper", or the name of an explainer.
+    parameters : mapping
+        Of the explainer; its defaults where silent.
+    grid : mapping of parameter to values
+        What is tried before, on training rows and members that serve for nothing else; the most robust is taken.
+    """
+
+    name: str
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    grid: Grid = field(default_factory=dict)
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is a form of BetaRCE, which knows delta and confidence."""
+        return self.method in OURS
+
+    @property
+    def based(self) -> bool:
+        """Whether it starts from the points of a base method."""
+        return self.ours or "base" in parameters_of(self.method)
+
+    @property
+    def full_grid(self) -> dict[str, Any]:
+        """The grid, with the fixed parameters as lists of one."""
+        return {**{name: (value,) for name, value in self.parameters.items()}, **self.grid}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One data set, model family, space and fold: trained, explained and measured without knowing of other cells."""
+
+    data: str
+    family: str
+    space: str
+    fold: int
+
+    @property
+    def name(self) -> str:
+        """What it is called: its file, and where its seeds come from."""
+        return f"{self.data}-{self.family}-{self.space}-fold{self.fold}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run.
+
+    Attributes
+    ----------
+    data : tuple of str
+        Data sets, by the names of `betarce.load`.
+    families : tuple of str
+        "logistic", "lightgbm", "network".
+    spaces : tuple of str
+        "seed", "bootstrap", "architecture".
+    methods : tuple of Method
+        In a file one section each: ``[methods.NAME]``, with the keys ``method`` (NAME itself by default),
+        ``parameters`` and ``grid`` ("paper", or lists of values by parameter).
+    bases : tuple of str
+        Base methods, by the names of explainers. Every method that starts from base points is run with each.
+    deltas, confidences : tuple of float
+        Both forms of BetaRCE are run with each pair; other methods know of neither and run once.
+    n_models : "auto", int or pair of int
+        Members for searching and for certifying, as in `BetaRCE`.
+    folds : int
+        Parts that a data set is cut into; each cell explains rows of one and trains on the others.
+    run_folds : tuple of int
+        Which of them are run, from 0; all by default.
+    rows : int
+        Rows explained in each fold.
+    audit_members : int
+        Fresh members that measure the robustness.
+    tuning_rows, tuning_members : int
+        Training rows and members on which grids are tried.
+    seed : int
+    """
+
+    data: tuple[str, ...]
+    families: tuple[str, ...]
+    spaces: tuple[str, ...]
+    methods: tuple[Method, ...]
+    bases: tuple[str, ...] = ("growing-spheres",)
+    deltas: tuple[float, ...] = (0.9,)
+    confidences: tuple[float, ...] = (0.95,)
+    n_models: str | int | tuple[int, int] = "auto"
+    folds: int = 3
+    run_folds: tuple[int, ...] = ()
+    rows: int = 30
+    audit_members: int = 30
+    tuning_rows: int = 20
+    tuning_members: int = 30
+    seed: int = 0
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells, in the order of the plan."""
+        folds = self.run_folds or range(self.folds)
+        return [Cell(*setting) for setting in product(self.data, self.families, self.spaces, folds)]
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        """Every pair of delta and confidence."""
+        return [Guarantee(delta, confidence) for delta, confidence in product(self.deltas, self.confidences)]
+
+    def sizes(self, guarantee: Guarantee) -> tuple[int, int]:
+        """Say how many members search and how many certify for one guarantee."""
+        found = role_sizes(self.n_models, "holdout", guarantee, check_space(self.spaces[0]))
+        return found["search"], found["certify"]
+
+    def seed_of(self, cell: Cell) -> int:
+        """Give a cell its own seed, which no other part of the plan changes."""
+        return derive(self.seed, cell.name)
+
+    @property
+    def protocol(self) -> dict[str, Any]:
+        """All that decides what a cell's records are, as plain data: everything but the choice of cells."""
+        return {key: _plain(value) for key, value in asdict(self).items() if key not in _CHOOSE_CELLS}
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the protocol: files of plans that differ only in their choice of cells fit together."""
+        return digest(self.protocol)
+
+
+def shipped_plans() -> dict[str, Path]:
+    """Give the plans that come with the package.
+
+    Examples
+    --------
+    >>> sorted(shipped_plans())
+    ['paper', 'smoke']
+    """
+    folder = Path(str(files("betarce.evaluate") / "plans"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def read_plan(plan: str | os.PathLike[str]) -> Plan:
+    """Read a plan: the name of one that is shipped, or a path to a TOML file.
+
+    Examples
+    --------
+    >>> [cell.name for cell in read_plan("smoke").cells]
+    ['breast_cancer-logistic-bootstrap-fold0', 'breast_cancer-lightgbm-bootstrap-fold0']
+    """
+    shipped = shipped_plans()
+    path = shipped.get(os.fspath(plan), Path(plan))
+    try:
+        text = read_text(path)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise InvalidInput(
+            f"There is no plan {os.fspath(plan)!r}: neither a file, nor one of those that come along: "
+            f"{', '.join(shipped)}."
+        ) from None
+    except CorruptFile as error:
+        raise InvalidInput(f"{path} cannot be read: {error}.") from error
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {error}.") from error
+    return plan_of(document, what=str(path))
+
+
+def plan_of(document: Mapping[str, Any], *, what: str) -> Plan:
+    """Turn the content of a file into a plan; `what` names the file in messages.
+
+    Examples
+    --------
+    >>> plan_of({"dta": ["car"]}, what="my.toml")
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: my.toml: there is no key 'dta'. Did you mean 'data'?
+    """
+    check_keys(document, [each.name for each in fields(Plan)], what)
+    missing = [key for key in ("data", "families", "spaces", "methods") if key not in document]
+    if missing:
+        raise InvalidInput(f"{what}: the key {missing[0]!r} is missing.")
+    values = {key: _READERS[key](value, f"{what}, key {key!r}") for key, value in document.items()}
+    plan = Plan(**values)
+    unknown = [fold for fold in plan.run_folds if fold >= plan.folds]
+    if unknown:
+        raise InvalidInput(f"{what}, key 'run_folds': there are folds 0 to {plan.folds - 1}; got {unknown[0]}.")
+    if any(method.based for method in plan.methods) and not plan.bases:
+        raise InvalidInput(f"{what}, key 'bases': the methods need at least one; got none.")
+    for guarantee in plan.guarantees:
+        try:
+            plan.sizes(guarantee)
+        except InvalidInput as error:
+            raise InvalidInput(f"{what}, key 'n_models': {error}") from None
+    return plan
+
+
+def check_keys(keys: Iterable[str], known: Iterable[str], place: str) -> None:
+    """Refuse a key that means nothing, and name the one that may have been meant."""
+    names = list(known)
+    for key in keys:
+        if key not in names:
+            raise InvalidInput(f"{place}: there is no key {key!r}. {_hint(key, names)}")
+
+
+def parameters_of(method: str) -> list[str]:
+    """Name the parameters of an explainer."""
+    return [each.name for each in fields(EXPLAINERS[method]())]  # type: ignore[arg-type]
+
+
+# Values of a file
+
+
+def _hint(key: object, known: Iterable[str]) -> str:
+    names = list(known)
+    close = get_close_matches(str(key), names, 1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(names)}."
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InvalidInput(f"{place}: must be a list; got {value!r}.")
+    twice = [each for i, each in enumerate(value) if each in value[:i]]
+    if twice:
+        raise InvalidInput(f"{place}: {twice[0]!r} is there twice.")
+    return value
+
+
+def _table(value: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{place}: must be a section of keys and values; got {value!r}.")
+    return value
+
+
+def _names(known: Iterable[str], *, least: int = 1) -> Callable[[Any, str], tuple[str, ...]]:
+    names = list(known)
+
+    def read(value: Any, place: str) -> tuple[str, ...]:
+        chosen = _list(value, place)
+        for each in chosen:
+            if not isinstance(each, str) or each not in names:
+                raise InvalidInput(f"{place}: {each!r} is unknown. {_hint(each, names)}")
+        if len(chosen) < least:
+            raise InvalidInput(f"{place}: must name at least one; got none. Known: {', '.join(names)}.")
+        return tuple(chosen)
+
+    return read
+
+
+def _whole(least: int) -> Callable[[Any, str], int]:
+    def read(value: Any, place: str) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise InvalidInput(f"{place}: must be a whole number >= {least}; got {value!r}.")
+        return value
+
+    return read
+
+
+def _wholes(value: Any, place: str) -> tuple[int, ...]:
+    return tuple(_whole(0)(each, place) for each in _list(value, place))
+
+
+def _shares(value: Any, place: str) -> tuple[float, ...]:
+    if not _list(value, place):
+        raise InvalidInput(f"{place}: must list at least one number; got none.")
+    for each in value:
+        if not isinstance(each, float) or not 0 < each < 1:
+            raise InvalidInput(f"{place}: must be numbers strictly between 0 and 1; got {each!r}.")
+    return tuple(value)
+
+
+def _n_models(value: Any, place: str) -> str | int | tuple[int, int]:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, list) and len(value) == 2:
+        return _whole(1)(value[0], place), _whole(1)(value[1], place)
+    if isinstance(value, int):
+        return _whole(1)(value, place)
+    raise InvalidInput(f'{place}: must be "auto", a whole number, or a pair [search, certify]; got {value!r}.')
+
+
+def _methods(value: Any, place: str) -> tuple[Method, ...]:
+    sections = _table(value, place)
+    if not sections:
+        raise InvalidInput(f"{place}: must hold at least one section, such as [methods.betarce]; got none.")
+    file = place.removesuffix(", key 'methods'")
+    return tuple(_method(name, content, f"{file}, [methods.{name}]") for name, content in sections.items())
+
+
+def _method(name: str, content: Any, place: str) -> Method:
+    keys = _table(content, place)
+    check_keys(keys, _METHOD_KEYS, place)
+    known = [*OURS, *EXPLAINERS]
+    method = keys.get("method", name)
+    if not isinstance(method, str) or method not in known:
+        raise InvalidInput(f"{place}: there is no method {method!r}. {_hint(method, known)}")
+    if method in OURS:
+        if len(keys) > ("method" in keys):
+            raise InvalidInput(f"{place}: {method!r} takes no parameters; it has `deltas`, `confidences`, `n_models`.")
+        return Method(name, method)
+    found = Method(
+        name,
+        method,
+        _parameters(keys.get("parameters", {}), method, f"{place}, key 'parameters'"),
+        _grid(keys.get("grid", {}), method, f"{place}, key 'grid'"),
+    )
+    both = [key for key in found.parameters if key in found.grid]
+    if both:
+        raise InvalidInput(f"{place}: {both[0]!r} is both in `parameters` and in `grid`.")
+    for configuration in configurations(found.full_grid):
+        try:
+            configured(method, configuration)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{place}: {configuration} does not suit {method!r}: {error}") from None
+    return found
+
+
+def _parameters(value: Any, method: str, place: str) -> dict[str, Any]:
+    table = _table(value, place)
+    check_keys(table, [name for name in parameters_of(method) if name != "base"], place)
+    for name, each in table.items():
+        try:
+            digest({name: each})
+        except (TypeError, ValueError):
+            raise InvalidInput(f"{place}, {name!r}: must be numbers, text, or lists of them; got {each!r}.") from None
+    return table
+
+
+def _grid(value: Any, method: str, place: str) -> Grid:
+    if value == "paper":
+        if method not in PAPER_GRIDS:
+            raise InvalidInput(f"{place}: the paper has no grid for {method!r}, only for {', '.join(PAPER_GRIDS)}.")
+        return {name: tuple(values) for name, values in PAPER_GRIDS[method].items()}
+    table = _parameters(value, method, place)
+    grid = {name: tuple(_list(values, f"{place}, {name!r}")) for name, values in table.items()}
+    empty = [name for name, values in grid.items() if not values]
+    if empty:
+        raise InvalidInput(f"{place}, {empty[0]!r}: must list at least one value; got none.")
+    return grid
+
+
+def _plain(value: Any) -> Any:
+    """Turn tuples into the lists that JSON has."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (tuple, list)) else value
+
+
+_READERS: Mapping[str, Callable[[Any, str], Any]] = {
+    "data": _names(PAPER_NAMES),
+    "families": _names(FAMILIES),
+    "spaces": _names(SPACES),
+    "methods": _methods,
+    "bases": _names(EXPLAINERS, least=0),
+    "deltas": _shares,
+    "confidences": _shares,
+    "n_models": _n_models,
+    "folds": _whole(2),
+    "run_folds": _wholes,
+    "rows": _whole(1),
+    "audit_members": _whole(1),
+    "tuning_rows": _whole(1),
+    "tuning_members": _whole(1),
+    "seed": _whole(0),
+}

@@ -1,0 +1,115 @@
+"""Records of finished cells as files: one sealed JSON file a cell, and the table of them all."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import betarce
+from betarce.errors import CorruptFile, InvalidInput
+from betarce.evaluate.plan import Cell, Plan
+from betarce.files import digest, read_text, seal, unseal, write_whole
+
+Record = dict[str, Any]
+FORMAT = 1
+_CELL = [each.name for each in fields(Cell)]
+_GROUP = ["method", "base", "delta", "confidence"]
+_MEANS = ["found", "robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed", "ms"]
+
+
+def path_of(cell: Cell, out: str | os.PathLike[str]) -> Path:
+    """Say where the records of a cell are kept."""
+    return Path(out) / "cells" / f"{cell.name}.json"
+
+
+def fingerprint(records: Sequence[Record]) -> str:
+    """Give a digest of everything in the records but the time taken: the same wherever a plan is run."""
+    return digest({"records": [{k: v for k, v in record.items() if k != "ms"} for record in records]})
+
+
+def write_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str], content: Mapping[str, Any]) -> Path:
+    """Write the records of a cell whole or not at all, with all that is needed to tell where they come from."""
+    document = {
+        "betarce_cell": FORMAT,
+        "version": betarce.__version__,
+        "cell": asdict(cell),
+        "seed": plan.seed,
+        "plan_digest": plan.digest,
+        "plan": plan.protocol,
+        "fingerprint": fingerprint(content["records"]),
+        **content,
+    }
+    return write_whole(path_of(cell, out), seal(document))
+
+
+def read_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the records of a cell.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the cell has not been run.
+    CorruptFile
+        If the file is damaged; running the plan computes the cell anew.
+    InvalidInput
+        If the file is sound, but of another plan, version or cell: it may be hours of someone's work, so nothing is
+        written over it.
+    """
+    path = path_of(cell, out)
+    try:
+        document = unseal(read_text(path))
+    except CorruptFile as error:
+        raise CorruptFile(f"{path} cannot be used: {error}.") from error
+    stated = [document.get(key) for key in ("betarce_cell", "cell", "plan_digest", "version")]
+    for what, found, wanted in zip(
+        ("kind of file", "cell", "plan", "version of betarce"),
+        stated,
+        (FORMAT, asdict(cell), plan.digest, betarce.__version__),
+        strict=True,
+    ):
+        if found != wanted:
+            raise InvalidInput(
+                f"{path} is of another {what} ({found!r} instead of {wanted!r}). It was left as it is: choose another "
+                "folder for the results, or move the file away."
+            )
+    return document
+
+
+def records_table(plan: Plan, out: str | os.PathLike[str], cells: Iterable[Cell]) -> pd.DataFrame:
+    """Give the records of the cells that are finished, one line each, with the columns of their cell in front."""
+    lines: list[Record] = []
+    for cell in cells:
+        if path_of(cell, out).exists():
+            lines += [asdict(cell) | record for record in read_cell(cell, plan, out)["records"]]
+    return pd.DataFrame(lines)
+
+
+def summary(records: pd.DataFrame) -> pd.DataFrame:
+    """Give one line a method, base, delta and confidence: the number of rows, and means over them.
+
+    "base" is "" for methods without one. A row without an answer lowers "found" and has no part in the other means;
+    read them together.
+    """
+    columns = [*_GROUP, "rows", *_MEANS]
+    if records.empty:
+        return pd.DataFrame(columns=columns)
+    names = [*_MEANS, "delta", "confidence"]
+    numbers = records.assign(base=records["base"].fillna(""), **{name: records[name].astype(float) for name in names})
+    groups = numbers.groupby(_GROUP, sort=False, dropna=False)
+    table = groups[_MEANS].mean()
+    table.insert(0, "rows", groups.size())
+    return table.reset_index()[columns]
+
+
+def breakdowns(records: pd.DataFrame) -> list[tuple[str, str, str, int]]:
+    """Name the methods that could not run: method, base ("" without one), the reason, and in how many cells."""
+    if records.empty:
+        return []
+    failed = records[records["status"] == "failed"].fillna({"base": ""})
+    places = failed.drop_duplicates([*_CELL, "method", "base", "reason"])
+    counts = Counter(zip(places["method"], places["base"], places["reason"], strict=True))
+    return [(*key, n) for key, n in counts.items()]

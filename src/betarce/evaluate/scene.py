@@ -1,0 +1,78 @@
+"""Rows that every method explains, and the scores of what it hands out for them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import BoolArray, FloatArray
+from betarce.ensemble import Ensemble
+from betarce.errors import InvalidInput
+from betarce.explainers import Explained, Problem
+from betarce.features import Box, check_table, row_names
+from betarce.robustify import BetaRCE
+from betarce.targets import accepted, named
+
+NEIGHBOURS = 15
+MEANS = (
+    *("found", "robustness", "covered", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base"),
+    *("changed", "evaluations", "ms"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Rows to be explained by every method."""
+
+    problem: Problem
+    originals: FloatArray
+    names: "pd.Index[Any]"
+    targets: BoolArray
+    box: Box
+
+    @classmethod
+    def of(cls, rce: BetaRCE, rows: Any, target: Any) -> "Scene":
+        table = check_table(rows, what="rows")
+        originals = rce.features_.encode(table, what="rows")
+        labels = rce.problem_.model.labels(originals)
+        if target is None and len(rce.classes_) > 2:
+            raise InvalidInput(f"`target` must say which of the classes {rce.classes_.tolist()} is wanted.")
+        targets = labels != rce.classes_ if target is None else accepted(target, rce.classes_, len(originals))
+        return cls(rce.problem_, originals, row_names(table), targets, rce.features_.box(originals))
+
+    def wanted(self) -> list[Any]:
+        """Give the targets as a user would write them."""
+        labels = [named(target, self.problem.model.classes) for target in self.targets]
+        return [set(label) if isinstance(label, list) else label for label in labels]
+
+    def measure(self, name: str, explained: Explained, seconds: float, audit: Ensemble, delta: float) -> pd.DataFrame:
+        """Score what one method handed out; rows without an answer are blank."""
+        features = self.problem.features
+        found = np.flatnonzero(explained.found & self.problem.is_target(explained.points, self.targets))
+        points, originals = explained.points[found], self.originals[found]
+        robustness = audit.votes(points, self.targets[found]) / len(audit) if found.size else np.array([])
+        near = [np.sort(features.distance(p, self.problem.X_train, norm="l2"))[:NEIGHBOURS].mean() for p in points]
+        scores = {
+            "robustness": robustness,
+            "covered": (robustness >= delta).astype(float),
+            "proximity_l1": features.distance(points, originals),
+            "proximity_l2": features.distance(points, originals, norm="l2"),
+            "plausibility": np.array(near),
+            "changed": features.differs(points, originals).sum(axis=1),
+        }
+        if explained.bases is not None:
+            scores["distance_to_base"] = features.distance(points, explained.bases[found])
+        table = pd.DataFrame({"method": name, "row": self.names, "found": 0.0})
+        table.loc[found, "found"] = 1.0
+        for column in MEANS[1:-2]:
+            table[column] = np.nan
+            table.loc[found, column] = scores.get(column, np.nan)
+        table["evaluations"] = explained.n_evaluations
+        table["ms"] = 1000 * seconds / len(self.originals)
+        missing = "The model does not give this point the target class."
+        answered = np.isin(np.arange(len(table)), found)
+        table["reason"] = [
+            "" if ok else reason or missing for ok, reason in zip(answered, explained.reasons, strict=True)
+        ]
+        return table
