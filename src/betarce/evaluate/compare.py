@@ -177,7 +177,7 @@ def _named(methods: Iterable[Any]) -> dict[str, Any]:
             raise InvalidInput(
                 f"`methods` names {value!r}, which is unknown. Known: {', '.join((*OURS, *EXPLAINERS))}."
             )
-        checked = None if value in _OURS else check_explainer(value)  # before anything is trained
+        checked = None if value in OURS else check_explainer(value)  # before anything is trained
         if not isinstance(value, str):
             value = checked
         name = name or (value if isinstance(value, str) else type(value).__name__)
