@@ -449,9 +449,7 @@ def test_a_base_of_dice_is_made_robust():
     assert (rce.model_.predict(bases) != rce.model_.predict(table[:2])).all()
 
 
-def test_a_missing_library_is_found_before_anything_is_trained(monkeypatch):
+def test_a_comparison_finds_a_missing_library_before_anything_is_trained(monkeypatch):
     monkeypatch.setitem(sys.modules, "dice_ml", None)
-    with pytest.raises(MissingExtra):
-        brce.BetaRCE(LogisticRegression(), base="dice").fit(TABLE, LABELS)
     with pytest.raises(MissingExtra):
         brce.compare(["dice"], LogisticRegression(), "bootstrap", TABLE, LABELS, rows=TABLE)

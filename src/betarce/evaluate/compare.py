@@ -11,7 +11,7 @@ from betarce.errors import InvalidInput, require
 from betarce.evaluate.contest import OURS, Arena
 from betarce.evaluate.grids import Grid, check_grids
 from betarce.evaluate.scene import MEANS, Scene
-from betarce.explainers import EXPLAINERS, check_explainer
+from betarce.explainers import EXPLAINERS, Dice, check_explainer
 from betarce.progress import progress
 from betarce.robustify import BetaRCE
 from betarce.robustify.style import BLUE, GREEN, GREY, ORANGE
@@ -177,7 +177,9 @@ def _named(methods: Iterable[Any]) -> dict[str, Any]:
             raise InvalidInput(
                 f"`methods` names {value!r}, which is unknown. Known: {', '.join((*OURS, *EXPLAINERS))}."
             )
-        checked = None if value in OURS else check_explainer(value)  # before anything is trained
+        checked = None if value in OURS else check_explainer(value)
+        if isinstance(checked, Dice):
+            checked.library()  # a missing library is found before anything is trained
         if not isinstance(value, str):
             value = checked
         name = name or (value if isinstance(value, str) else type(value).__name__)

@@ -68,11 +68,9 @@ def check_explainer(base: Any) -> Explainer | None:
     if base is None:
         return None
     if isinstance(base, str) and base in EXPLAINERS:
-        base = EXPLAINERS[base]()
+        return EXPLAINERS[base]()
     if hasattr(base, "explain") and not isinstance(base, type):
         explainer: Explainer = base
-        if isinstance(explainer, Dice):
-            explainer.library()  # a missing library is found before anything is trained
         return explainer
     if callable(base) and not isinstance(base, type):
         return FromCallable(base)
