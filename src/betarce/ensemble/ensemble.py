@@ -128,10 +128,14 @@ class Ensemble:
                 margins[rows, indices] = part.margins(X[flat], wanted[flat], slice(None))
         return margins
 
+    def agrees(self, X: FloatArray, target: object) -> BoolArray:
+        """Say which members give each point a label that the target accepts, shape (n, members)."""
+        wanted = self._wanted(target, len(X))
+        return np.asarray(_accepted(wanted, np.arange(len(X)), self._all_codes(X)))
+
     def votes(self, X: FloatArray, target: object) -> IntArray:
         """Count the members that give each point a label which the target accepts, shape (n,)."""
-        wanted = self._wanted(target, len(X))
-        return np.asarray(_accepted(wanted, np.arange(len(X)), self._all_codes(X)).sum(axis=1))
+        return np.asarray(self.agrees(X, target).sum(axis=1))
 
     def reaches(self, X: FloatArray, target: object, quorum: int) -> BoolArray:
         """Say at which points at least `quorum` members give a label which the target accepts, shape (n,).

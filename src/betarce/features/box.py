@@ -49,6 +49,11 @@ class Box:
     choices: Mapping[int, Choices]
     conflicts: tuple[str, ...] = ()
 
+    @property
+    def possible(self) -> BoolArray:
+        """The rows whose rules can all hold and leave something to change."""
+        return np.array([not conflict for conflict in self.conflicts], dtype=bool) & self.free.any(axis=1)
+
     def take(self, rows: IntArray) -> "Box":
         """Pick the boxes of some rows, in any order and number; conflicts are left behind."""
         return Box(

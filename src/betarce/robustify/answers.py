@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from betarce.arrays import BoolArray, FloatArray, IntArray
-from betarce.ensemble import Ensemble
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.explainers import Explained
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
@@ -58,22 +57,17 @@ class Batch:
         return self.task.targets
 
     @property
-    def frozen(self) -> BoolArray:
-        """The rows that cannot move at all."""
-        return np.asarray(~self.task.box.free.any(axis=1))
-
-    @property
     def infeasible(self) -> list[str]:
         """For each row, why its rules leave no way; "" where they do."""
         return [
-            f"Rules collide: {conflict}." if conflict else _FROZEN * bool(frozen)
-            for conflict, frozen in zip(self.task.box.conflicts, self.frozen, strict=True)
+            "" if possible else f"Rules collide: {conflict}." if conflict else _FROZEN
+            for conflict, possible in zip(self.task.box.conflicts, self.task.box.possible, strict=True)
         ]
 
     @property
     def searchable(self) -> IntArray:
         """The rows that have a base and room to move."""
-        return np.flatnonzero(self.based.found & np.array([not reason for reason in self.infeasible]))
+        return np.flatnonzero(self.based.found & self.task.box.possible)
 
 
 def answers(
@@ -82,29 +76,30 @@ def answers(
     walks: Sequence[Walk],
     features: FeatureSpace,
     certificate: Callable[[FloatArray, BoolArray, int], Certificate],
-    voters: Ensemble,
+    classes: AnyArray,
 ) -> list[RobustCounterfactual]:
     """Turn walks into answers: the last rung that each row passed, with its certificate."""
     infeasible = batch.infeasible
-    # The last rung passed; where none was, the safest one, to say how far it got.
-    rungs = [ladders.points[i, ladders.exists[i]] for i in range(len(walks))]
-    chosen = [own[max(walk.passed - 1, 0)] if len(own) else None for own, walk in zip(rungs, walks, strict=True)]
-    votes = _votes(chosen, batch.targets, voters)
     items = []
-    for i, (walk, point) in enumerate(zip(walks, chosen, strict=True)):
-        vote = None if point is None else certificate(point, batch.targets[i], sum(votes[i]))
+    for i, walk in enumerate(walks):
+        rungs = ladders.points[i, ladders.exists[i]]
+        # The last rung passed; where none was, the safest one, to say how far it got.
+        at = max(walk.passed - 1, 0)
+        point = rungs[at] if len(rungs) else None
+        votes = tuple(walk.agree[at].tolist()) if len(rungs) else ()
+        vote = None if point is None else certificate(point, batch.targets[i], sum(votes))
         status, reason = _outcome(batch, i, infeasible[i], walk, bool(ladders.spent[i]), vote)
         base = batch.based.points[i] if batch.based.found[i] else None
         robust = point if status == "certified" else None
         items.append(
             RobustCounterfactual(
                 name=batch.names[i],
-                target=named(batch.targets[i], voters.classes),
+                target=named(batch.targets[i], classes),
                 status=status,
                 reason=reason,
                 note=batch.notes[i],
                 certificate=vote,
-                votes=votes[i],
+                votes=votes,
                 distance_to_base=_distance(robust, base, features),
                 distance_to_original=_distance(robust, batch.originals[i], features),
                 n_evaluations=int(batch.based.n_evaluations[i]) + int(ladders.n_evaluations[i]),
@@ -114,17 +109,6 @@ def answers(
             )
         )
     return items
-
-
-def _votes(points: Sequence[FloatArray | None], targets: BoolArray, voters: Ensemble) -> list[tuple[bool, ...]]:
-    """Ask who agrees with each point that there is."""
-    rows = np.array([i for i, point in enumerate(points) if point is not None], dtype=np.intp)
-    votes: list[tuple[bool, ...]] = [()] * len(points)
-    if rows.size:
-        codes = np.searchsorted(voters.classes, voters.labels(np.stack([points[i] for i in rows])))
-        for i, row in enumerate(rows):
-            votes[row] = tuple(targets[row][codes[i]].tolist())
-    return votes
 
 
 def _distance(point: FloatArray | None, other: FloatArray | None, features: FeatureSpace) -> float:

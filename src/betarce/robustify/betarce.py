@@ -191,7 +191,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         started = time.perf_counter()
         batch, ladders = self._ladders(X, target, base_points, overrides)
         walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
-        items = answers(batch, ladders, walks, self.features_, self._certificate, self._voters())
+        items = answers(batch, ladders, walks, self.features_, self._certificate, self.classes_)
         share = (time.perf_counter() - started) / len(items)
         return Result([replace(item, runtime_s=share) for item in items], self.features_)
 
@@ -330,7 +330,6 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         originals, names = self._rows(X)
         targets = self._targets(target, originals)
         box = self.features_.box(originals, self._overrides(overrides, names))
-        possible = np.array([not conflict for conflict in box.conflicts]) & box.free.any(axis=1)
         if base_points is not None:
             given = self.features_.encode(base_points, what="base_points")
             if len(given) != len(originals):
@@ -342,7 +341,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             based, notes = as_they_are(originals), [""] * len(originals)
         else:
             seeds = self._seeds(originals, targets, "base")
-            found = find_bases(self._explainer, self.problem_, originals, targets, box, seeds, np.flatnonzero(possible))
+            found = find_bases(
+                self._explainer, self.problem_, originals, targets, box, seeds, np.flatnonzero(box.possible)
+            )
             based, notes = settle(found, targets, self.problem_, box)
         task = Task(based.points, targets, box, self._seeds(originals, targets, "search"))
         batch = Batch(originals, names, task, based, notes)

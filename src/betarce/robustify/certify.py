@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 import pandas as pd
 
-from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.posterior import Certificate, Guarantee
@@ -105,14 +105,19 @@ class Walk:
 
     Attributes
     ----------
-    votes : array of int, shape (rungs,)
-        Agreeing members at each rung of the row, safest first.
+    agree : array of bool, shape (rungs, members)
+        Who agreed at each rung of the row, safest first.
     passed : int
         Rungs passed before the first miss; 0 if the safest one missed already.
     """
 
-    votes: IntArray
+    agree: BoolArray
     passed: int
+
+    @property
+    def votes(self) -> IntArray:
+        """Agreeing members at each rung."""
+        return np.asarray(self.agree.sum(axis=1))
 
 
 def walk_ladders(ladders: Ladders, targets: AnyArray, members: Ensemble, guarantee: Guarantee) -> list[Walk]:
@@ -124,9 +129,10 @@ def walk_ladders(ladders: Ladders, targets: AnyArray, members: Ensemble, guarant
     """
     quorum = guarantee.quorum(len(members))
     rows, rungs = np.nonzero(ladders.exists)
-    votes = members.votes(ladders.points[rows, rungs], targets[rows])
+    agree = members.agrees(ladders.points[rows, rungs], targets[rows])
+    votes = agree.sum(axis=1)
     ends = np.searchsorted(rows, np.arange(len(targets) + 1))
-    return [Walk(own := votes[a:b], rungs_passed(own, quorum)) for a, b in pairwise(ends)]
+    return [Walk(agree[a:b], rungs_passed(votes[a:b], quorum)) for a, b in pairwise(ends)]
 
 
 def rungs_passed(votes: IntArray, quorum: int) -> int:
