@@ -11,8 +11,9 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 @pytest.mark.filterwarnings("ignore")  # foreign libraries warn in ways of their own
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path, capsys):
+def test_an_example_runs(path, capsys, monkeypatch):
     if path.stem == "foreign_dice" and find_spec("dice_ml") is None:
         pytest.skip("dice-ml is not installed")
+    monkeypatch.setattr("sys.argv", [str(path)])  # an example must not take the words of the test command for its own
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
