@@ -5,6 +5,7 @@ import tomllib
 
 import pytest
 
+import betarce
 from betarce.errors import InvalidInput
 from betarce.evaluate.grids import PAPER_GRIDS
 from betarce.evaluate.plan import Plan, plan_of, read_plan, shipped_plans
@@ -17,6 +18,8 @@ bases = ["nice"]
 deltas = [0.7, 0.8]
 confidences = [0.9]
 n_models = [20, 30]
+prior = "uniform"
+audit_spaces = ["architecture"]
 folds = 4
 run_folds = [1, 3]
 rows = 5
@@ -36,6 +39,10 @@ grid = {fraction = [0.1, 0.3]}
 grid = "paper"
 
 [methods.betarce]
+
+[methods.mine]
+method = "betarce-paper"
+parameters = {n_models = 40, n_candidates = 50}
 """
 DOCUMENT = tomllib.loads(TEXT)
 
@@ -55,15 +62,19 @@ def test_every_key_of_a_file_reaches_the_plan(tmp_path):
     assert plan.spaces == ("seed", "bootstrap")
     assert plan.bases == ("nice",)
     assert [(g.delta, g.confidence) for g in plan.guarantees] == [(0.7, 0.9), (0.8, 0.9)]
-    assert plan.sizes(plan.guarantees[0]) == (20, 30)
+    assert plan.prior == betarce.posterior.UNIFORM
+    assert plan.audit_spaces == ("architecture",)
     assert (plan.folds, plan.run_folds, plan.rows, plan.audit_members) == (4, (1, 3), 5, 6)
     assert (plan.tuning_rows, plan.tuning_members, plan.seed) == (7, 8, 9)
-    spheres, face, robx, ours = plan.methods
+    spheres, face, robx, ours, mine = plan.methods
     assert (spheres.name, spheres.method, spheres.based) == ("spheres", "growing-spheres", False)
     assert face.full_grid == {"mode": ("knn",), "fraction": (0.1, 0.3)}
     assert robx.grid == PAPER_GRIDS["robx"]
     assert robx.based
     assert ours.ours
+    assert plan.sizes(ours, plan.guarantees[0]) == (20, 30)
+    assert plan.sizes(mine, plan.guarantees[0]) == (40, 0)
+    assert plan.pool_sizes == (40, 30)
 
 
 def test_a_plan_is_the_product_of_its_cells_and_every_cell_has_its_own_seed():
@@ -86,6 +97,8 @@ def test_the_digest_tells_protocols_apart_but_not_choices_of_cells():
         "deltas": [0.7],
         "confidences": [0.8],
         "n_models": 40,
+        "prior": [2.0, 1.0],
+        "audit_spaces": [],
         "folds": 5,
         "rows": 6,
         "audit_members": 7,
@@ -135,7 +148,12 @@ def test_the_digest_tells_protocols_apart_but_not_choices_of_cells():
             {"methods": {"face": {"parameters": {"mode": "knn"}, "grid": {"mode": ["knn"]}}}},
             "'mode' is both in `parameters` and in `grid`",
         ),
-        ({"methods": {"betarce": {"grid": "paper"}}}, "'betarce' takes no parameters"),
+        ({"methods": {"betarce": {"grid": "paper"}}}, "[methods.betarce]: 'betarce' takes no grid"),
+        ({"methods": {"betarce": {"parameters": {"norms": "l1"}}}}, "no key 'norms'. Did you mean 'norm'?"),
+        ({"methods": {"betarce": {"parameters": {"norm": "l3"}}}}, "does not suit 'betarce': `norm` must be"),
+        ({"methods": {"betarce": {"parameters": {"n_models": 2}}}}, "[methods.betarce]: 2 models cannot certify"),
+        ({"prior": "flat"}, "key 'prior': `prior` must be one of 'jeffreys'"),
+        ({"audit_spaces": ["boot"]}, "key 'audit_spaces': 'boot' is unknown. Did you mean 'bootstrap'?"),
         ({"methods": {"robx": {"parameters": {"base": "nice"}}}}, "there is no key 'base'"),
     ],
 )
@@ -171,4 +189,6 @@ def test_the_shipped_plans_are_sound_and_the_papers_is_its_protocol():
     assert len(paper.cells) == 6 * 3 * 3 * 3
     assert (paper.folds, paper.rows, paper.audit_members) == (3, 30, 30)
     assert any((g.delta, g.confidence) == (0.9, 0.95) for g in paper.guarantees)
-    assert {method.name for method in paper.methods if method.grid} == set(PAPER_GRIDS)
+    assert {method.name for method in paper.methods if method.grid} == {"face", "rbr", "roar"}
+    [theirs] = [method for method in paper.methods if method.method == "betarce-paper"]
+    assert {paper.sizes(theirs, guarantee) for guarantee in paper.guarantees} == {(32, 0)}

@@ -1,4 +1,4 @@
-"""Plans carried out: every row recorded, every setting felt, nothing lost when killed."""
+"""Plans carried out: nothing lost when killed, the same on any number of workers."""
 
 import json
 import os
@@ -7,56 +7,15 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import betarce
-from betarce.errors import InvalidInput, MissingExtra
-from betarce.evaluate import run as running
-from betarce.evaluate.plan import plan_of
+from betarce.errors import InvalidInput
+from betarce.evaluate import cell as celling
 from betarce.evaluate.records import fingerprint, path_of, read_cell, records_table, summary
-from betarce.evaluate.run import choose_cells, cut, run_cell, run_plan, survey
-from betarce.explainers import EXPLAINERS, GrowingSpheres, Nice
+from betarce.evaluate.run import choose_cells, run_plan, survey
 from betarce.files import seal, unseal
-
-DOCUMENT = {
-    "data": ["breast_cancer"],
-    "families": ["logistic"],
-    "spaces": ["bootstrap"],
-    "bases": ["growing-spheres"],
-    "deltas": [0.6, 0.7],
-    "confidences": [0.8],
-    "rows": 4,
-    "run_folds": [0],
-    "audit_members": 5,
-    "tuning_rows": 3,
-    "tuning_members": 4,
-    "methods": {
-        "growing-spheres": {},
-        "robx": {"parameters": {"n_samples": 50}, "grid": {"tau": [0.5, 0.6]}},
-        "betarce": {},
-        "betarce-paper": {},
-    },
-}
-KEYS = [
-    *("method", "base", "parameters", "delta", "confidence", "row", "found", "status", "reason"),
-    *("robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed"),
-    *("evaluations", "ms", "n_agree", "n_models", "lower_bound", "members"),
-]
-
-
-def plan(**keys):
-    return plan_of({**DOCUMENT, **keys}, what="test.toml")
-
-
-@pytest.fixture(scope="module")
-def content():
-    return run_cell(plan().cells[0], plan())
-
-
-def of(records, method, **keys):
-    return [r for r in records if r["method"] == method and all(r[k] == v for k, v in keys.items())]
+from small_plan import DOCUMENT, plan
 
 
 def as_toml(value):
@@ -65,176 +24,20 @@ def as_toml(value):
     return json.dumps(value)
 
 
-# Records
-
-
-def test_every_method_base_and_guarantee_has_a_record_of_every_row(content):
-    records = content["records"]
-    entries = [("growing-spheres", None, None), ("robx", "growing-spheres", None)]
-    entries += [(name, "growing-spheres", delta) for delta in (0.6, 0.7) for name in ("betarce", "betarce-paper")]
-    rows = cut(plan().cells[0], plan()).names[:4].tolist()
-    for name, base, delta in entries:
-        assert [r["row"] for r in of(records, name, base=base, delta=delta)] == rows
-    assert len(records) == 4 * len(entries)
-    assert all(list(record) == KEYS for record in records)
-    assert json.loads(json.dumps(records, allow_nan=False)) == records
-
-
-def test_certificates_are_recorded_with_who_voted(content):
-    for name, members in (("betarce", "fresh"), ("betarce-paper", "search")):
-        for record in of(content["records"], name, status="certified"):
-            assert record["members"] == members
-            assert record["lower_bound"] >= record["delta"]
-            assert record["n_models"] == plan().sizes(betarce.Guarantee(record["delta"], 0.8))[0]
-    assert of(content["records"], "betarce", status="certified")
-
-
-def test_a_cell_is_the_same_again_but_for_the_time(content):
-    again = run_cell(plan().cells[0], plan())
-    assert fingerprint(again["records"]) == fingerprint(content["records"])
-    assert again["accuracy"] == content["accuracy"] > 0.8
-
-
-def test_folds_cover_every_row_once_and_are_scaled_by_their_training_part():
-    cells = plan(run_folds=[0, 1, 2]).cells
-    folds = [cut(cell, plan()) for cell in cells]
-    assert sorted(np.concatenate([fold.names for fold in folds])) == list(range(569))
-    for fold in folds:
-        assert len(fold.X_train) + len(fold.X_test) == 569
-        assert (fold.X_train.min(), fold.X_train.max()) == (0.0, 1.0)
-    assert cut(plan(spaces=["seed"]).cells[0], plan()).names.tolist() == folds[0].names.tolist()
-
-
-def test_what_is_odd_about_the_members_is_recorded_once(monkeypatch):
-    monkeypatch.setattr(running, "paper_model", lambda family: LogisticRegression())
-    changed = plan(spaces=["seed"])
-    [warning] = run_cell(changed.cells[0], changed)["warnings"]
-    assert "members are the same model" in warning
-
-
-# Every key reaches its method
-
-
-@pytest.mark.parametrize(
-    ("keys", "check"),
-    [
-        ({"rows": 2}, lambda r: len(of(r, "growing-spheres")) == 2),
-        ({"deltas": [0.5]}, lambda r: {x["delta"] for x in of(r, "betarce")} == {0.5}),
-        ({"confidences": [0.7]}, lambda r: {x["confidence"] for x in of(r, "betarce")} == {0.7}),
-        ({"n_models": [9, 11]}, lambda r: {x["n_models"] for x in of(r, "betarce")} == {11}),
-        ({"n_models": [9, 11]}, lambda r: {x["n_models"] for x in of(r, "betarce-paper")} == {9}),
-        ({"bases": ["nice"]}, lambda r: {x["base"] for x in of(r, "betarce") + of(r, "robx")} == {"nice"}),
-        ({"audit_members": 3}, lambda r: all((3 * x["robustness"]) % 1 < 1e-9 for x in r if x["found"])),
-        ({"run_folds": [1]}, lambda r: r[0]["row"] in cut(plan(run_folds=[1]).cells[0], plan()).names),
-    ],
-    ids=lambda value: str(value) if isinstance(value, dict) else "",
-)
-def test_settings_are_felt_in_the_records(keys, check, content):
-    changed = plan(**keys)
-    records = run_cell(changed.cells[0], changed)["records"]
-    assert check(records)
-    assert fingerprint(records) != fingerprint(content["records"])
-
-
-@pytest.mark.parametrize("keys", [{"seed": 1}, {"spaces": ["seed"]}, {"folds": 2}])
-def test_other_cells_and_seeds_give_other_records(keys, content):
-    changed = plan(**keys, deltas=[0.6])
-    records = run_cell(changed.cells[0], changed)["records"]
-    first = [r["proximity_l1"] for r in of(content["records"], "growing-spheres")]
-    assert [r["proximity_l1"] for r in of(records, "growing-spheres")] != first
-
-
-def test_parameters_and_grids_reach_the_method(monkeypatch):
-    seen = []
-
-    def spying(self, originals, targets, problem, box, seeds):
-        seen.append((len(originals), self.n_samples, self.tau, self.base))
-        return GrowingSpheres().explain(originals, targets, problem, box, seeds)
-
-    monkeypatch.setattr(EXPLAINERS["robx"], "explain", spying)
-    changed = plan(tuning_rows=2)
-    records = run_cell(changed.cells[0], changed)["records"]
-    base = "growing-spheres"
-    assert seen[:2] == [(2, 50, 0.5, base), (2, 50, 0.6, base)]  # tuned on two training rows ...
-    [chosen] = {json.dumps(record["parameters"]) for record in of(records, "robx")}
-    assert seen[2:] == [(4, 50, json.loads(chosen)["tau"], base)]  # ... then run on the rows of the fold
-    assert json.loads(chosen)["n_samples"] == 50
-
-
-def test_the_numbers_of_members_reach_the_draws(monkeypatch):
-    drawn = {}
-    original = betarce.BetaRCE.fresh_members
-
-    def spying(self, n_models, *, role="audit"):
-        drawn[role] = n_models
-        return original(self, n_models, role=role)
-
-    monkeypatch.setattr(betarce.BetaRCE, "fresh_members", spying)
-    changed = plan(audit_members=6, tuning_members=7)
-    run_cell(changed.cells[0], changed)
-    assert drawn == {"audit": 6, "tune": 7}
-
-
-@pytest.mark.parametrize(("family", "space"), [("logistic", "seed"), ("network", "architecture")])
-def test_the_family_and_the_space_reach_the_draws(family, space, monkeypatch):
-    made, asked = [], []
-
-    def making(name):
-        made.append(name)
-        return betarce.paper_model("logistic")
-
-    def recording(model, **options):
-        asked.append(options["space"])
-        return betarce.BetaRCE(model, **options)
-
-    monkeypatch.setattr(running, "paper_model", making)
-    monkeypatch.setattr(running, "BetaRCE", recording)
-    changed = plan(families=[family], spaces=[space], methods={"growing-spheres": {}})
-    run_cell(changed.cells[0], changed)
-    assert (made, asked) == ([family], [space])
-
-
-# Failures
-
-
-class Broken(Nice):
-    """A method that breaks down."""
-
-    def explain(self, *arguments):
-        raise MissingExtra("install me")
-
-
-def test_a_method_that_breaks_down_is_recorded_and_leaves_the_others_alone(monkeypatch, content):
-    monkeypatch.setitem(EXPLAINERS, "nice", Broken)
-    changed = plan(bases=["nice", "growing-spheres"], methods={"nice": {}, **DOCUMENT["methods"]})
-    records = run_cell(changed.cells[0], changed)["records"]
-    broken = of(records, "nice") + of(records, "betarce", base="nice") + of(records, "robx", base="nice")
-    assert len(broken) == 4 + 8 + 4
-    for record in broken:
-        assert (record["found"], record["status"]) == (False, "failed")
-        assert record["reason"] == "MissingExtra: install me"
-        assert list(record) == KEYS
-    others = [r for r in records if r["method"] != "nice" and r["base"] != "nice"]
-    assert fingerprint(others) == fingerprint(content["records"])
-
-
 def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(monkeypatch, tmp_path):
-    real = running.load
+    real = celling.load
 
     def load(name):
         if name == "car":
             raise betarce.DataUnavailable("no car today")
         return real(name)
 
-    monkeypatch.setattr(running, "load", load)
+    monkeypatch.setattr(celling, "load", load)
     changed = plan(data=["car", "breast_cancer"], methods={"growing-spheres": {}})
     report = run_plan(changed, tmp_path, n_jobs=1, verbose=-1)
     assert report.failed == {"car-logistic-bootstrap-fold0": "DataUnavailable: no car today"}
     assert report.done == ["breast_cancer-logistic-bootstrap-fold0"]
     assert len(records_table(changed, tmp_path, changed.cells)) == 4
-
-
-# Files
 
 
 @pytest.fixture(scope="module")

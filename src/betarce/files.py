@@ -14,14 +14,14 @@ _DIGEST = "digest"
 _WIDTH = 110
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file whole or not at all: what was there stays until the new one is complete."""
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """Write a file whole or not at all: what was there stays until the new one is complete."""
     target = check_writable(path)
     temporary = target.with_name(f".{uuid4().hex}.tmp")
     try:
         with temporary.open("xb") as file:
             # A lone surrogate has no UTF-8 form; as a backslash escape it is valid JSON.
-            file.write(text.encode("utf-8", "backslashreplace"))
+            file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         if target.exists():

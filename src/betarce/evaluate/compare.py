@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from betarce.errors import InvalidInput, require
-from betarce.evaluate.contest import OURS, Arena
+from betarce.evaluate.contest import TUNING_MEMBERS, Arena, answer_of
+from betarce.evaluate.forms import FORMS
 from betarce.evaluate.grids import Grid, check_grids
 from betarce.evaluate.scene import MEANS, Scene
 from betarce.explainers import EXPLAINERS, Dice, check_explainer
@@ -16,6 +17,7 @@ from betarce.progress import progress
 from betarce.robustify import BetaRCE
 from betarce.robustify.style import BLUE, GREEN, GREY, ORANGE
 from betarce.seeding import check_seed
+from betarce.spaces import Given
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,17 +156,38 @@ def compare(
     }
     ours = BetaRCE(model, space=space, base=base, features=features, verbose=verbose, **settings)
     ours.fit(X_train, y_train)
-    arena = Arena(ours, X_train, y_train, settings)
+    arena = Arena(ours.problem_, settings["random_state"], lambda: ours.fresh_members(TUNING_MEMBERS, role="tune"))
     chosen = arena.tune(chosen_methods, grid_of, verbose)
     audit = ours.fresh_members(n_audit)
-    scene = Scene.of(ours, rows, target)
+    scene = Scene.of(ours.problem_, rows, target)
     tables = []
     with progress("Comparing methods", total=len(chosen_methods), verbose=verbose) as advance:
         for name, method in chosen_methods.items():
-            answer = arena.run(method, name, chosen.get(name, {}), scene)
+            if isinstance(method, str) and method in FORMS:
+                rce = ours if method == "betarce" else _paper(ours, X_train, y_train, settings)
+                answer = answer_of(rce, scene)
+            else:
+                answer = arena.run(method, name, chosen.get(name, {}), scene)
             tables.append(scene.measure(name, answer.explained, answer.seconds, audit, delta))
             advance(1)
     return Comparison(pd.concat(tables, ignore_index=True), chosen, delta)
+
+
+def _paper(ours: BetaRCE, X_train: Any, y_train: Any, settings: Mapping[str, Any]) -> BetaRCE:
+    """Give the paper's form, on the very members that steer ours."""
+    members, form = ours.search_members_.models, FORMS["betarce-paper"]
+    paper = BetaRCE(
+        ours.model_,
+        space=Given(members),
+        base=ours.base,
+        features=ours.features_,
+        search=form.searching({}),
+        certify_on=form.certify_on,
+        n_models=len(members),
+        verbose=-1,
+        **settings,
+    )
+    return paper.fit(X_train, y_train)
 
 
 def _named(methods: Iterable[Any]) -> dict[str, Any]:
@@ -173,11 +196,11 @@ def _named(methods: Iterable[Any]) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     for method in methods:
         name, value = method if isinstance(method, tuple) and len(method) == 2 else (None, method)
-        if isinstance(value, str) and value not in (*EXPLAINERS, *OURS):
+        if isinstance(value, str) and value not in (*EXPLAINERS, *FORMS):
             raise InvalidInput(
-                f"`methods` names {value!r}, which is unknown. Known: {', '.join((*OURS, *EXPLAINERS))}."
+                f"`methods` names {value!r}, which is unknown. Known: {', '.join((*FORMS, *EXPLAINERS))}."
             )
-        checked = None if value in OURS else check_explainer(value)
+        checked = None if value in FORMS else check_explainer(value)
         if isinstance(checked, Dice):
             checked.library()  # a missing library is found before anything is trained
         if not isinstance(value, str):

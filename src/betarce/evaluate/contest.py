@@ -1,7 +1,7 @@
-"""Methods that answer for the same rows, on the model and members of one fitted BetaRCE."""
+"""Methods that answer for the same rows, and the time they take."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,15 +12,13 @@ import pandas as pd
 from betarce.ensemble import Ensemble
 from betarce.evaluate.grids import Grid, configurations
 from betarce.evaluate.scene import Scene
-from betarce.explainers import Explained, Explainer, check_explainer
+from betarce.explainers import Explained, Explainer, Problem, check_explainer
 from betarce.progress import Advance, progress
 from betarce.robustify import BetaRCE, Result
 from betarce.seeding import derive, generator
-from betarce.spaces import Given
 
-OURS = ("betarce", "betarce-paper")
-_TUNING_ROWS = 20
-_TUNING_MEMBERS = 30
+TUNING_ROWS = 20
+TUNING_MEMBERS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,48 +42,32 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Arena:
-    """A fitted BetaRCE, whose model and members all methods share."""
+    """Where methods of others answer, tuned if they have a grid.
 
-    ours: BetaRCE
-    X_train: Any
-    y_train: Any
-    settings: Mapping[str, Any]
-    tuning_rows: int = _TUNING_ROWS
-    tuning_members: int = _TUNING_MEMBERS
+    Attributes
+    ----------
+    problem : Problem
+        What they are told.
+    seed : int
+        Of the whole comparison.
+    judges : callable
+        Gives the members on which grids are tried, which serve for nothing else.
+    tuning_rows : int
+        Training rows on which grids are tried.
+    """
 
-    @property
-    def seed(self) -> int:
-        """The seed of the whole comparison."""
-        return int(self.settings["random_state"])
+    problem: Problem
+    seed: int
+    judges: Callable[[], Ensemble]
+    tuning_rows: int = TUNING_ROWS
 
     def run(self, method: Any, name: str, parameters: Mapping[str, Any], scene: Scene) -> Answer:
         """Let a method answer, and take the time."""
-        if method in OURS:
-            rce = self.ours if method == "betarce" else self._paper()
-            started = time.perf_counter()
-            explained, result = from_result(rce, scene)
-            return Answer(explained, time.perf_counter() - started, result)
         explainer = configured(method, parameters)
         started = time.perf_counter()
         seeds = [derive(self.seed, name, row.tobytes()) for row in scene.originals + 0.0]
         explained = explainer.explain(scene.originals, scene.targets, scene.problem, scene.box, seeds)
         return Answer(explained, time.perf_counter() - started)
-
-    def _paper(self) -> BetaRCE:
-        """Give the paper's form, on the very members that steer ours."""
-        members = self.ours.search_members_.models
-        paper = BetaRCE(
-            self.ours.model_,
-            space=Given(members),
-            base=self.ours.base,
-            features=self.ours.features_,
-            search="growing-spheres",
-            certify_on="search",
-            n_models=len(members),
-            verbose=-1,
-            **self.settings,
-        )
-        return paper.fit(self.X_train, self.y_train)
 
     def tune(self, methods: Mapping[str, Any], grids: Mapping[str, Grid], verbose: int) -> dict[str, dict[str, Any]]:
         """Choose a configuration of every method that has a grid."""
@@ -100,7 +82,7 @@ class Arena:
         best, chosen = -np.inf, {}
         for parameters in configurations(grid):
             answer = self.run(method, f"tune/{name}", parameters, self._tuning_scene)
-            scores = self._tuning_scene.measure(name, answer.explained, answer.seconds, self._judges, self.ours.delta)
+            scores = self._tuning_scene.measure(name, answer.explained, answer.seconds, self._judges, np.nan)
             # A row without an answer is not robust: else a method that answers one easy row would win.
             robustness = float(scores["robustness"].fillna(0.0).mean())
             if robustness > best:
@@ -110,22 +92,24 @@ class Arena:
 
     @cached_property
     def _judges(self) -> Ensemble:
-        return self.ours.fresh_members(self.tuning_members, role="tune")
+        return self.judges()
 
     @cached_property
     def _tuning_scene(self) -> Scene:
-        n = len(self.ours.problem_.X_train)
-        rng = generator(self.seed, "tune")
-        rows = np.sort(rng.choice(n, min(self.tuning_rows, n), replace=False))
-        points = self.ours.problem_.X_train[rows]
-        codes = np.searchsorted(self.ours.classes_, self.ours.problem_.model.labels(points)[:, 0])
-        other = (codes[:, None] + 1) % len(self.ours.classes_) == np.arange(len(self.ours.classes_))
-        return Scene(self.ours.problem_, points, pd.RangeIndex(len(rows)), other, self.ours.features_.box(points))
+        problem = self.problem
+        n = len(problem.X_train)
+        rows = np.sort(generator(self.seed, "tune").choice(n, min(self.tuning_rows, n), replace=False))
+        points, classes = problem.X_train[rows], problem.model.classes
+        codes = np.searchsorted(classes, problem.model.labels(points)[:, 0])
+        other = (codes[:, None] + 1) % len(classes) == np.arange(len(classes))
+        return Scene(problem, points, pd.RangeIndex(len(rows)), other, problem.features.box(points))
 
 
-def from_result(rce: BetaRCE, scene: Scene) -> tuple[Explained, Result]:
-    """Read what BetaRCE handed out as any other method's answer."""
+def answer_of(rce: BetaRCE, scene: Scene) -> Answer:
+    """Let BetaRCE answer, take the time, and read what it hands out as any other method's answer."""
+    started = time.perf_counter()
     result = rce.explain(scene.problem.features.decode(scene.originals), target=scene.wanted())
+    seconds = time.perf_counter() - started
     found = result.certified
     robust = [item.points["robust"] for item in result]
     bases = [item.points["base"] for item in result]
@@ -137,7 +121,7 @@ def from_result(rce: BetaRCE, scene: Scene) -> tuple[Explained, Result]:
         np.array([item.n_evaluations for item in result]),
         np.array([blank if base is None else base for base in bases]),
     )
-    return explained, result
+    return Answer(explained, seconds, result)
 
 
 def configured(method: Any, parameters: Mapping[str, Any]) -> Explainer:

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 from betarce.errors import InvalidInput
+from betarce.evaluate.forms import FORMS
 
 Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values to try."""
@@ -58,4 +59,7 @@ def check_grids(grids: str | Mapping[str, Grid] | None, methods: Mapping[str, An
     unknown = [name for name in grids if name not in methods]
     if unknown:
         raise InvalidInput(f"`grids` names {unknown[0]!r}, which is not compared. Compared: {', '.join(methods)}.")
+    ours = [name for name in grids if methods[name] in FORMS]
+    if ours:
+        raise InvalidInput(f"`grids` names {ours[0]!r}, which has nothing to tune: delta and confidence say it all.")
     return dict(grids)

@@ -13,15 +13,15 @@ from typing import Any
 
 from betarce.data import PAPER_NAMES
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.evaluate.contest import OURS, configured
+from betarce.evaluate.contest import TUNING_MEMBERS, TUNING_ROWS, configured
+from betarce.evaluate.forms import FORMS
 from betarce.evaluate.grids import PAPER_GRIDS, Grid, configurations
 from betarce.explainers import EXPLAINERS
 from betarce.files import digest, read_text
 from betarce.models.families import FAMILIES
-from betarce.posterior import Guarantee
-from betarce.robustify.settings import role_sizes
+from betarce.posterior import JEFFREYS, Guarantee, Prior, check_prior
 from betarce.seeding import derive
-from betarce.spaces import SPACES, check_space
+from betarce.spaces import SPACES
 
 _CHOOSE_CELLS = ("data", "families", "spaces", "run_folds")
 _METHOD_KEYS = ("method", "parameters", "grid")
@@ -38,7 +38,7 @@ class Method:
     method : str
         "betarce", "betarce-paper", or the name of an explainer.
     parameters : mapping
-        Of the explainer; its defaults where silent.
+        Of the explainer; its defaults where silent. BetaRCE has "n_models", and the parameters of its search.
     grid : mapping of parameter to values
         What is tried before, on training rows and members that serve for nothing else; the most robust is taken.
     """
@@ -51,7 +51,7 @@ class Method:
     @property
     def ours(self) -> bool:
         """Whether it is a form of BetaRCE, which knows delta and confidence."""
-        return self.method in OURS
+        return self.method in FORMS
 
     @property
     def based(self) -> bool:
@@ -99,7 +99,9 @@ class Plan:
     deltas, confidences : tuple of float
         Both forms of BetaRCE are run with each pair; other methods know of neither and run once.
     n_models : "auto", int or pair of int
-        Members for searching and for certifying, as in `BetaRCE`.
+        Members for searching and for certifying, as in `BetaRCE`; a method's own "n_models" comes first.
+    prior : str or pair
+        As in `BetaRCE`; a pair [a, b] in a file.
     folds : int
         Parts that a data set is cut into; each cell explains rows of one and trains on the others.
     run_folds : tuple of int
@@ -108,6 +110,8 @@ class Plan:
         Rows explained in each fold.
     audit_members : int
         Fresh members that measure the robustness.
+    audit_spaces : tuple of str
+        Further spaces whose members measure it too: how well a promise about one space holds in another.
     tuning_rows, tuning_members : int
         Training rows and members on which grids are tried.
     seed : int
@@ -121,12 +125,14 @@ class Plan:
     deltas: tuple[float, ...] = (0.9,)
     confidences: tuple[float, ...] = (0.95,)
     n_models: str | int | tuple[int, int] = "auto"
+    prior: Prior = JEFFREYS
     folds: int = 3
     run_folds: tuple[int, ...] = ()
     rows: int = 30
     audit_members: int = 30
-    tuning_rows: int = 20
-    tuning_members: int = 30
+    audit_spaces: tuple[str, ...] = ()
+    tuning_rows: int = TUNING_ROWS
+    tuning_members: int = TUNING_MEMBERS
     seed: int = 0
 
     @property
@@ -138,16 +144,27 @@ class Plan:
     @property
     def guarantees(self) -> list[Guarantee]:
         """Every pair of delta and confidence."""
-        return [Guarantee(delta, confidence) for delta, confidence in product(self.deltas, self.confidences)]
+        return [Guarantee(*pair, self.prior) for pair in product(self.deltas, self.confidences)]
 
-    def sizes(self, guarantee: Guarantee) -> tuple[int, int]:
-        """Say how many members search and how many certify for one guarantee."""
-        found = role_sizes(self.n_models, "holdout", guarantee, check_space(self.spaces[0]))
-        return found["search"], found["certify"]
+    def sizes(self, method: Method, guarantee: Guarantee) -> tuple[int, int]:
+        """Say how many members search and how many certify for one form of BetaRCE and guarantee."""
+        n_models = method.parameters.get("n_models", self.n_models)
+        return FORMS[method.method].sizes(n_models, guarantee)
+
+    @property
+    def pool_sizes(self) -> tuple[int, int]:
+        """Say how many members a cell needs for searching and for certifying, over all methods and guarantees."""
+        ours = [method for method in self.methods if method.ours]
+        sizes = [self.sizes(method, guarantee) for method, guarantee in product(ours, self.guarantees)]
+        return max((n for n, _ in sizes), default=0), max((n for _, n in sizes), default=0)
 
     def seed_of(self, cell: Cell) -> int:
-        """Give a cell its own seed, which no other part of the plan changes."""
+        """Give a cell its own seed, which no other part of the plan changes; its members are drawn by it."""
         return derive(self.seed, cell.name)
+
+    def shared_seed(self, cell: Cell) -> int:
+        """Give the seed that the cells of all spaces share: that of the model, of base points, and of searches."""
+        return derive(self.seed, f"{cell.data}-{cell.family}-fold{cell.fold}")
 
     @property
     def protocol(self) -> dict[str, Any]:
@@ -218,12 +235,20 @@ def plan_of(document: Mapping[str, Any], *, what: str) -> Plan:
         raise InvalidInput(f"{what}, key 'run_folds': there are folds 0 to {plan.folds - 1}; got {unknown[0]}.")
     if any(method.based for method in plan.methods) and not plan.bases:
         raise InvalidInput(f"{what}, key 'bases': the methods need at least one; got none.")
-    for guarantee in plan.guarantees:
-        try:
-            plan.sizes(guarantee)
-        except InvalidInput as error:
-            raise InvalidInput(f"{what}, key 'n_models': {error}") from None
+    for method in plan.methods:
+        if method.ours:
+            own = "n_models" in method.parameters
+            place = f"{what}, [methods.{method.name}]" if own else f"{what}, key 'n_models'"
+            _check_ours(plan, method, place)
     return plan
+
+
+def _check_ours(plan: Plan, method: Method, place: str) -> None:
+    try:
+        for guarantee in plan.guarantees:
+            plan.sizes(method, guarantee)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
 
 
 def check_keys(keys: Iterable[str], known: Iterable[str], place: str) -> None:
@@ -310,6 +335,13 @@ def _n_models(value: Any, place: str) -> str | int | tuple[int, int]:
     raise InvalidInput(f'{place}: must be "auto", a whole number, or a pair [search, certify]; got {value!r}.')
 
 
+def _prior(value: Any, place: str) -> Prior:
+    try:
+        return check_prior(tuple(value) if isinstance(value, list) else value)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
+
+
 def _methods(value: Any, place: str) -> tuple[Method, ...]:
     sections = _table(value, place)
     if not sections:
@@ -321,14 +353,14 @@ def _methods(value: Any, place: str) -> tuple[Method, ...]:
 def _method(name: str, content: Any, place: str) -> Method:
     keys = _table(content, place)
     check_keys(keys, _METHOD_KEYS, place)
-    known = [*OURS, *EXPLAINERS]
+    known = [*FORMS, *EXPLAINERS]
     method = keys.get("method", name)
     if not isinstance(method, str) or method not in known:
         raise InvalidInput(f"{place}: there is no method {method!r}. {_hint(method, known)}")
-    if method in OURS:
-        if len(keys) > ("method" in keys):
-            raise InvalidInput(f"{place}: {method!r} takes no parameters; it has `deltas`, `confidences`, `n_models`.")
-        return Method(name, method)
+    if method in FORMS:
+        if "grid" in keys:
+            raise InvalidInput(f"{place}: {method!r} takes no grid: `deltas` and `confidences` say what is run.")
+        return Method(name, method, _form_parameters(keys.get("parameters", {}), method, f"{place}, key 'parameters'"))
     found = Method(
         name,
         method,
@@ -346,15 +378,30 @@ def _method(name: str, content: Any, place: str) -> Method:
     return found
 
 
+def _form_parameters(value: Any, method: str, place: str) -> dict[str, Any]:
+    table = _plain_values(value, FORMS[method].parameters, place)
+    if "n_models" in table:
+        table["n_models"] = _n_models(table["n_models"], f"{place}, 'n_models'")
+    try:
+        FORMS[method].searching(table)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{place}: {table} does not suit {method!r}: {error}") from None
+    return table
+
+
 def _parameters(value: Any, method: str, place: str) -> dict[str, Any]:
+    return _plain_values(value, [name for name in parameters_of(method) if name != "base"], place)
+
+
+def _plain_values(value: Any, known: Iterable[str], place: str) -> dict[str, Any]:
     table = _table(value, place)
-    check_keys(table, [name for name in parameters_of(method) if name != "base"], place)
+    check_keys(table, known, place)
     for name, each in table.items():
         try:
             digest({name: each})
         except (TypeError, ValueError):
             raise InvalidInput(f"{place}, {name!r}: must be numbers, text, or lists of them; got {each!r}.") from None
-    return table
+    return dict(table)
 
 
 def _grid(value: Any, method: str, place: str) -> Grid:
@@ -386,10 +433,12 @@ _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "deltas": _shares,
     "confidences": _shares,
     "n_models": _n_models,
+    "prior": _prior,
     "folds": _whole(2),
     "run_folds": _wholes,
     "rows": _whole(1),
     "audit_members": _whole(1),
+    "audit_spaces": _names(SPACES, least=0),
     "tuning_rows": _whole(1),
     "tuning_members": _whole(1),
     "seed": _whole(0),

@@ -11,7 +11,6 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Explained, Problem
 from betarce.features import Box, check_table, row_names
-from betarce.robustify import BetaRCE
 from betarce.targets import accepted, named
 
 NEIGHBOURS = 15
@@ -32,14 +31,18 @@ class Scene:
     box: Box
 
     @classmethod
-    def of(cls, rce: BetaRCE, rows: Any, target: Any) -> "Scene":
+    def of(cls, problem: Problem, rows: Any, target: Any) -> "Scene":
+        """Read rows as a user has them; without a target, each is to leave its class."""
         table = check_table(rows, what="rows")
-        originals = rce.features_.encode(table, what="rows")
-        labels = rce.problem_.model.labels(originals)
-        if target is None and len(rce.classes_) > 2:
-            raise InvalidInput(f"`target` must say which of the classes {rce.classes_.tolist()} is wanted.")
-        targets = labels != rce.classes_ if target is None else accepted(target, rce.classes_, len(originals))
-        return cls(rce.problem_, originals, row_names(table), targets, rce.features_.box(originals))
+        originals = problem.features.encode(table, what="rows")
+        classes = problem.model.classes
+        if target is None and len(classes) > 2:
+            raise InvalidInput(f"`target` must say which of the classes {classes.tolist()} is wanted.")
+        if target is None:
+            targets = problem.model.labels(originals) != classes
+        else:
+            targets = accepted(target, classes, len(originals))
+        return cls(problem, originals, row_names(table), targets, problem.features.box(originals))
 
     def wanted(self) -> list[Any]:
         """Give the targets as a user would write them."""

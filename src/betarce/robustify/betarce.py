@@ -289,7 +289,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         self.guarantee_ = Guarantee(self.delta, self.confidence, check_prior(self.prior))
         self._space = check_space(self.space)
-        self._explainer = check_explainer(self.base)
+        check_explainer(self.base)
         self._finder = check_search(self.search)
         self._sizes = role_sizes(self.n_models, self.certify_on, self.guarantee_, self._space)
 
@@ -337,13 +337,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
                     f"`base_points` must have one row a row of `X` ({len(originals)}); got {len(given)}."
                 )
             based, notes = settle(as_they_are(given), targets, self.problem_, box)
-        elif self._explainer is None:
+        elif (explainer := check_explainer(self.base)) is None:
             based, notes = as_they_are(originals), [""] * len(originals)
         else:
             seeds = self._seeds(originals, targets, "base")
-            found = find_bases(
-                self._explainer, self.problem_, originals, targets, box, seeds, np.flatnonzero(box.possible)
-            )
+            found = find_bases(explainer, self.problem_, originals, targets, box, seeds, np.flatnonzero(box.possible))
             based, notes = settle(found, targets, self.problem_, box)
         task = Task(based.points, targets, box, self._seeds(originals, targets, "search"))
         batch = Batch(originals, names, task, based, notes)
