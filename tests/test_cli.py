@@ -314,7 +314,7 @@ class TestReproduce:
         arguments = ("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
         first = run(*arguments, "--only", "seed")
         assert first.exit_code == 0, first.output
-        assert "1 cells: 0 finished, 1 missing, 0 damaged." in first.stdout
+        assert "1 cells: 0 finished, 0 incomplete, 1 missing, 0 damaged." in first.stdout
         assert "1 cells done, 0 skipped" in first.stdout
         second = run(*arguments)
         assert "2 cells: 1 finished, 1 missing, 0 damaged." in second.stdout

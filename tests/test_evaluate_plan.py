@@ -8,7 +8,8 @@ import pytest
 import betarce
 from betarce.errors import InvalidInput
 from betarce.evaluate.grids import PAPER_GRIDS
-from betarce.evaluate.plan import Plan, plan_of, read_plan, shipped_plans
+from betarce.evaluate.plan import Plan
+from betarce.evaluate.plan_file import plan_of, read_plan, shipped_plans
 
 TEXT = """
 data = ["breast_cancer", "car"]
@@ -169,7 +170,9 @@ def test_what_is_missing_is_named():
 
 
 def test_files_that_are_no_plans_say_so(tmp_path):
-    with pytest.raises(InvalidInput, match=r"There is no plan 'smok': neither a file, nor one of .*: paper, smoke"):
+    with pytest.raises(
+        InvalidInput, match=r"There is no plan 'smok': neither a file, nor one of .*: confidence, members, paper, smoke"
+    ):
         read_plan("smok")
     with pytest.raises(InvalidInput, match="There is no plan"):
         read_plan(tmp_path)
@@ -183,10 +186,13 @@ def test_files_that_are_no_plans_say_so(tmp_path):
 
 
 def test_the_shipped_plans_are_sound_and_the_papers_is_its_protocol():
-    assert set(shipped_plans()) == {"smoke", "paper"}
-    assert len(read_plan("smoke").cells) == 2
+    assert {name: len(read_plan(name).cells) for name in shipped_plans()} == {
+        "confidence": 9,
+        "members": 9,
+        "paper": 6 * 3 * 3 * 3,
+        "smoke": 2,
+    }
     paper = read_plan("paper")
-    assert len(paper.cells) == 6 * 3 * 3 * 3
     assert (paper.folds, paper.rows, paper.audit_members) == (3, 30, 30)
     assert any((g.delta, g.confidence) == (0.9, 0.95) for g in paper.guarantees)
     assert {method.name for method in paper.methods if method.grid} == {"face", "rbr", "roar"}

@@ -14,6 +14,7 @@ from betarce.errors import InvalidInput
 from betarce.evaluate import cell as celling
 from betarce.evaluate.records import fingerprint, path_of, read_cell, records_table, summary
 from betarce.evaluate.run import choose_cells, run_plan, survey
+from betarce.explainers import Nice
 from betarce.files import seal, unseal
 from small_plan import DOCUMENT, plan
 
@@ -38,6 +39,20 @@ def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(monkeypatch,
     assert report.failed == {"car-logistic-bootstrap-fold0": "DataUnavailable: no car today"}
     assert report.done == ["breast_cancer-logistic-bootstrap-fold0"]
     assert len(records_table(changed, tmp_path, changed.cells)) == 4
+
+
+def test_cells_with_a_method_that_could_not_run_are_kept_until_they_are_asked_for_again(monkeypatch, tmp_path):
+    changed = plan(methods={"nice": {}, "growing-spheres": {}}, run_folds=[0, 1])
+    with monkeypatch.context() as broken:
+        broken.setattr(Nice, "explain", None)
+        run_plan(changed, tmp_path, only="fold0", n_jobs=1, verbose=-1)
+    run_plan(changed, tmp_path, n_jobs=1, verbose=-1)
+    assert list(survey(changed, tmp_path, changed.cells).values()) == ["incomplete", "finished"]
+    assert run_plan(changed, tmp_path, n_jobs=1, verbose=-1).done == []
+    report = run_plan(changed, tmp_path, retry_failed=True, n_jobs=1, verbose=-1)
+    assert report.done == ["breast_cancer-logistic-bootstrap-fold0"]
+    assert list(survey(changed, tmp_path, changed.cells).values()) == ["finished", "finished"]
+    assert records_table(changed, tmp_path, changed.cells)["found"].all()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -209,39 +209,45 @@ def explain(
 
 @app.command()
 def reproduce(
-    plan: Annotated[str, typer.Argument(help="smoke, paper, or the path of a TOML file.", show_default=False)],
+    plan: Annotated[str, typer.Argument(help="smoke, paper, confidence, members, or a TOML file.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of results; what is finished in it is kept.", show_default=False)],
     jobs: Annotated[int, typer.Option(help="Cells at a time; -1 for one a core.")] = -1,
     only: Annotated[str, typer.Option(help="Run only cells whose name holds this.")] = "",
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run cells again in which some method could not run.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
 ) -> None:
     """Run the experiments of a plan, cell by cell; stop it at any time, and the same command goes on."""
     from rich.console import Console
     from rich.markup import escape
 
-    from betarce.evaluate.plan import read_plan
+    from betarce.evaluate.plan_file import read_plan
     from betarce.evaluate.records import breakdowns, records_table, summary
-    from betarce.evaluate.run import choose_cells, run_plan, survey
+    from betarce.evaluate.run import State, choose_cells, run_plan, survey
 
     console = Console(highlight=False)
     with friendly_errors():
         chosen = read_plan(plan)
         cells = choose_cells(chosen, only)
         states = survey(chosen, out, cells)
-        counts = [f"{list(states.values()).count(state)} {state}" for state in ("finished", "missing", "damaged")]
+        counts = [f"{list(states.values()).count(state)} {state}" for state in get_args(State)]
         console.print(f"{len(cells)} cells: {', '.join(counts)}.")
         if dry_run:
             for cell, state in states.items():
                 console.print(f"  {escape(cell.name)}: {state}", soft_wrap=True)
             return
-        report = run_plan(chosen, out, only=only, n_jobs=jobs)
+        report = run_plan(chosen, out, only=only, retry_failed=retry_failed, n_jobs=jobs)
         for name in report.damaged:
             console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
         records = records_table(chosen, out, [cell for cell in cells if cell.name not in report.failed])
         console.print(methods_table(summary(records)))
-        for method, base, reason, n in breakdowns(records):
+        broken = breakdowns(records)
+        for method, base, reason, n in broken:
             start = f" from {base}" if base else ""
             console.print(f"{escape(method)}{start} broke down in {n} cells: {escape(reason)}", soft_wrap=True)
+        if broken:
+            console.print("When the reason is gone, --retry-failed runs these cells again.")
         console.print(
             f"{len(report.done)} cells done, {len(report.skipped)} skipped as finished before, "
             f"{len(report.failed)} failed. Records are in {escape(str(out / 'cells'))}.",

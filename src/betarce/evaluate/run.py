@@ -14,7 +14,8 @@ from betarce.evaluate.plan import Cell, Plan
 from betarce.evaluate.records import path_of, read_cell, write_cell
 from betarce.progress import progress
 
-State = Literal["finished", "missing", "damaged"]
+State = Literal["finished", "incomplete", "missing", "damaged"]
+"""Of a cell: "incomplete" means that its file is sound, but some method could not run."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,18 @@ def choose_cells(plan: Plan, only: str = "") -> list[Cell]:
 
 
 def survey(plan: Plan, out: str | os.PathLike[str], cells: Sequence[Cell]) -> dict[Cell, State]:
-    """Say which cells are finished; refuse a folder that holds cells of another plan."""
+    """Say how far each cell is; refuse a folder that holds cells of another plan."""
     return {cell: _state(cell, plan, out) for cell in cells}
 
 
 def run_plan(
-    plan: Plan, out: str | os.PathLike[str], *, only: str = "", n_jobs: int | None = None, verbose: int = 0
+    plan: Plan,
+    out: str | os.PathLike[str],
+    *,
+    only: str = "",
+    retry_failed: bool = False,
+    n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Report:
     """Run the cells of a plan that are not finished.
 
@@ -63,6 +70,8 @@ def run_plan(
         and run again.
     only : str
         Run only cells whose name holds this.
+    retry_failed : bool
+        Run cells again in which some method could not run, for instance for want of an extra that is there now.
     n_jobs : int or None
         Cells at a time, as in joblib.
     verbose : int
@@ -75,7 +84,8 @@ def run_plan(
     """
     cells = choose_cells(plan, only)
     states = survey(plan, out, cells)
-    open_cells = [cell for cell, state in states.items() if state != "finished"]
+    settled = ("finished",) if retry_failed else ("finished", "incomplete")
+    open_cells = [cell for cell, state in states.items() if state not in settled]
     try:
         path_of(cells[0], out).parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -98,12 +108,12 @@ def run_plan(
 
 def _state(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> State:
     try:
-        read_cell(cell, plan, out)
+        records = read_cell(cell, plan, out)["records"]
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except CorruptFile:
         return "damaged"
-    return "finished"
+    return "incomplete" if any(record["status"] == "failed" for record in records) else "finished"
 
 
 def _run_and_write(cell: Cell, plan: Plan, out: str) -> tuple[str, str]:
