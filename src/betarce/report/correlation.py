@@ -106,7 +106,7 @@ def correlation_markdown(table: pd.DataFrame) -> str:
         "The metrics of the base are those of the very point that was moved."
         if table["own_base"].all()
         else "The metrics of the base are those of the base method's own record for the same row: another draw of a "
-        "random method, so that even a point that never left its base can show a change. Coefficients are weaker."
+        "random method, so that even a point that never left its base can show a change, which weakens coefficients."
     )
     parts = [
         "# Distance to base, and what becomes of other metrics",
