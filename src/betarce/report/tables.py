@@ -3,8 +3,10 @@
 import pandas as pd
 
 
-def markdown_table(frame: pd.DataFrame, *, digits: int = 3) -> str:
+def markdown_table(frame: pd.DataFrame, *, digits: int = 3, left: int = 0) -> str:
     """Write a frame as a Markdown table, its index first; floats get so many digits, and what is missing a dash.
+
+    So many columns at the start as `left` says, the index among them, are set to the left, the others to the right.
 
     Examples
     --------
@@ -18,10 +20,30 @@ def markdown_table(frame: pd.DataFrame, *, digits: int = 3) -> str:
     def written(value: object) -> str:
         if isinstance(value, float):
             return "-" if value != value else f"{value:.{digits}f}"
-        return str(value).replace("|", r"\|")
+        return text(value)
+
+    def text(value: object) -> str:
+        return one_line(value).replace("|", r"\|")
 
     head = [str(frame.index.name or ""), *map(str, frame.columns)]
-    lines = [[str(name), *map(written, row)] for name, row in zip(frame.index, frame.to_numpy(object), strict=True)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, *lines]).replace(
-        "\n", "\n" + "|" + "---:|" * len(head) + "\n", 1
-    )
+    lines = [[text(name), *map(written, row)] for name, row in zip(frame.index, frame.to_numpy(object), strict=True)]
+    rule = "|" + ":---|" * left + "---:|" * (len(head) - left)
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, *lines]).replace("\n", f"\n{rule}\n", 1)
+
+
+def one_line(value: object) -> str:
+    """Write a value without line breaks, which would end a line of a table."""
+    return " ".join(str(value).split())
+
+
+def with_error(mean: float, error: float, *, digits: int = 3) -> str:
+    """Write a mean with its standard error, if there is one.
+
+    Examples
+    --------
+    >>> with_error(0.4881, 0.0134), with_error(0.5, float("nan")), with_error(float("nan"), float("nan"))
+    ('0.488 ± 0.013', '0.500', '-')
+    """
+    if mean != mean:
+        return "-"
+    return f"{mean:.{digits}f}" + ("" if error != error else f" ± {error:.{digits}f}")
