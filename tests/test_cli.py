@@ -314,10 +314,10 @@ class TestReproduce:
         arguments = ("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
         first = run(*arguments, "--only", "seed")
         assert first.exit_code == 0, first.output
-        assert "1 cells: 0 finished, 0 incomplete, 1 missing, 0 damaged." in first.stdout
+        assert "1 cells: 1 missing." in first.stdout
         assert "1 cells done, 0 skipped" in first.stdout
         second = run(*arguments)
-        assert "2 cells: 1 finished, 1 missing, 0 damaged." in second.stdout
+        assert "2 cells: 1 finished, 1 missing." in second.stdout
         assert "1 cells done, 1 skipped as finished before, 0 failed." in second.stdout
         [line] = [line for line in second.stdout.splitlines() if line.strip().startswith("betarce")]
         assert line.split()[:3] == ["betarce", "0.6", "6/6"]
@@ -334,7 +334,7 @@ class TestReproduce:
         def load(name):
             raise brce.DataUnavailable("no network")
 
-        monkeypatch.setattr("betarce.evaluate.run.load", load)
+        monkeypatch.setattr("betarce.evaluate.cell.load", load)
         result = run("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
         assert result.exit_code == 1
         assert "Failed: breast_cancer-logistic-seed-fold0: DataUnavailable: no network" in result.stderr

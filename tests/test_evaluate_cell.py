@@ -148,53 +148,55 @@ def test_all_that_starts_from_a_base_starts_from_the_points_of_the_method_itself
 
 
 @pytest.mark.parametrize("family", ["logistic", "lightgbm", "network"])
-def test_members_from_the_cache_are_those_that_were_trained(family, tmp_path, monkeypatch):
+def test_what_is_taken_from_the_folder_is_what_was_computed(family, tmp_path, monkeypatch):
     changed = plan(families=[family], methods={"betarce": {}}, rows=2, deltas=[0.6])
     [cell] = changed.cells
     fresh = run_cell(cell, changed)
-    kept = run_cell(cell, changed, members=tmp_path)
+    kept = run_cell(cell, changed, shared=tmp_path)
     files = sorted(tmp_path.iterdir())
-    assert len(files) == 3  # search, certify, audit
-    monkeypatch.setattr("betarce.evaluate.members.draw_members", None)  # nothing is trained any more
-    again = run_cell(cell, changed, members=tmp_path)
+    assert len(files) == 4  # members that search, certify and audit, and base points
+    monkeypatch.setattr("betarce.evaluate.members.draw_members", None)  # nothing is trained any more ...
+    monkeypatch.setattr(GrowingSpheres, "explain", None)  # ... and no base method asked
+    again = run_cell(cell, changed, shared=tmp_path)
     assert fingerprint(fresh["records"]) == fingerprint(kept["records"]) == fingerprint(again["records"])
     assert sorted(tmp_path.iterdir()) == files
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"\x80\x04." + b, lambda b: b""])
-def test_a_damaged_file_of_members_is_named_and_they_are_trained_again(damage, tmp_path):
+def test_a_damaged_file_is_named_and_its_content_computed_again(damage, tmp_path):
     changed = plan(methods={"betarce": {}}, deltas=[0.6])
     [cell] = changed.cells
-    first = run_cell(cell, changed, members=tmp_path)
+    first = run_cell(cell, changed, shared=tmp_path)
     assert first["warnings"] == []
-    path = min(tmp_path.iterdir())
+    path = max(tmp_path.iterdir(), key=lambda each: each.stat().st_size)  # of members
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
-    again = run_cell(cell, changed, members=tmp_path)
+    again = run_cell(cell, changed, shared=tmp_path)
     [said] = again["warnings"]
     assert path.name in said
-    assert "trained again" in said
+    assert "computed again" in said
     assert fingerprint(again["records"]) == fingerprint(first["records"])
     assert path.read_bytes() == whole
 
 
-def test_members_are_shared_by_what_defines_them(tmp_path):
-    changed = plan(spaces=["bootstrap", "seed"], audit_spaces=["bootstrap", "seed"], methods={"growing-spheres": {}})
+def test_cells_share_what_is_defined_alike_and_nothing_else(tmp_path):
+    bare = {"methods": {"growing-spheres": {}}}
+    changed = plan(spaces=["bootstrap", "seed"], audit_spaces=["bootstrap", "seed"], **bare)
     for cell in changed.cells:
-        run_cell(cell, changed, members=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 2  # one audit a space, though both cells asked for both
-    for keys in ({"seed": 1}, {"audit_members": 6}, {"run_folds": [1]}, {"families": ["lightgbm"]}):
-        other = plan(**{"methods": {"growing-spheres": {}}, **keys})
+        run_cell(cell, changed, shared=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 3  # audits of both spaces, and base points, though both cells want them
+    for keys, n_new in (({"seed": 1}, 2), ({"audit_members": 6}, 1), ({"rows": 3}, 1), ({"families": ["lightgbm"]}, 2)):
+        other = plan(**bare, **keys)
         before = len(list(tmp_path.iterdir()))
-        run_cell(other.cells[0], other, members=tmp_path)
-        assert len(list(tmp_path.iterdir())) == before + 1
+        run_cell(other.cells[0], other, shared=tmp_path)
+        assert len(list(tmp_path.iterdir())) == before + n_new
 
 
-def test_what_was_said_about_training_is_said_again_from_the_cache(tmp_path):
+def test_what_was_said_about_training_is_said_again(tmp_path):
     # Few iterations of "sag" do not converge, and scikit-learn says so.
     changed = plan(spaces=["architecture"], methods={"betarce": {}}, deltas=[0.6])
     [cell] = changed.cells
-    first, again = (run_cell(cell, changed, members=tmp_path)["warnings"] for _ in range(2))
+    first, again = (run_cell(cell, changed, shared=tmp_path)["warnings"] for _ in range(2))
     assert first == again
     assert any("trained with warnings" in text for text in first)
 
@@ -223,13 +225,13 @@ def test_the_family_the_space_and_the_numbers_reach_the_draws(monkeypatch):
         made.append(name)
         return betarce.paper_model("logistic")
 
-    def drawing(self, space, recipe, table, role, n, *, seed):
+    def drawing(store, space, recipe, table, role, n, *, seed):
         drawn[role] = (space, n)
-        return original(self, space, recipe, table, role, n, seed=seed)
+        return original(store, space, recipe, table, role, n, seed=seed)
 
-    original = celling.MemberCache.draw
+    original = celling.kept_members
     monkeypatch.setattr(celling, "paper_model", making)
-    monkeypatch.setattr(celling.MemberCache, "draw", drawing)
+    monkeypatch.setattr(celling, "kept_members", drawing)
     changed = plan(
         families=["network"], spaces=["seed"], audit_members=6, tuning_members=7, n_models=[9, 11], deltas=[0.6]
     )

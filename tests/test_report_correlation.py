@@ -34,18 +34,6 @@ def test_changes_are_taken_against_the_base_of_the_same_cell_and_row():
     assert first["distance_to_base"] == 1.0
     assert first[["change_l1", "change_l2", "change_plausibility"]].tolist() == pytest.approx([1.0, -0.5, 0.2])
     assert frame["change_l1"].iloc[1] == pytest.approx(10.0)
-    assert not frame["own_base"].any()
-
-
-def test_metrics_of_the_very_base_point_are_preferred():
-    own = {"base_proximity_l1": 5.0, "base_proximity_l2": 1.0, "base_plausibility": 1.0}
-    lines = [record("growing-spheres", row=1, proximity_l1=99.0), *(robust(row, **own) for row in range(4))]
-    frame = distance_frame(table(*lines))
-    assert frame["own_base"].all()
-    assert frame["change_l1"].tolist() == LOSSES.tolist()
-    found = correlation_table(table(*lines))
-    assert found["own_base"].all()
-    assert "the very point that was moved" in correlation_markdown(found)
 
 
 def test_coefficients_by_hand():
@@ -64,7 +52,6 @@ def test_coefficients_by_hand():
     assert (found["groups"] == 0).all()
     text = correlation_markdown(found.reset_index())
     assert "| BetaRCE, ours | Proximity L1 | Spearman | -0.80 | -0.70 | 0.200 | 4 | - | 0 |" in text
-    assert "another draw of a random method" in text
 
 
 def test_pooling_can_hide_what_happens_within():

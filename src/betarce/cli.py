@@ -231,8 +231,9 @@ def reproduce(
         chosen = read_plan(plan)
         cells = choose_cells(chosen, only)
         states = survey(chosen, out, cells)
-        counts = [f"{list(states.values()).count(state)} {state}" for state in get_args(State)]
-        console.print(f"{len(cells)} cells: {', '.join(counts)}.")
+        counts = {state: list(states.values()).count(state) for state in get_args(State)}
+        shown = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
+        console.print(f"{len(cells)} cells: {shown}.")
         if dry_run:
             for cell, state in states.items():
                 console.print(f"  {escape(cell.name)}: {state}", soft_wrap=True)

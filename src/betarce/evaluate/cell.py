@@ -19,7 +19,7 @@ The protocol:
   "failed" and the reason. No row is ever dropped.
 
 Every cell gets its seeds from the plan's seed and its own name, so it comes out the same, up to the time taken, in any
-order, beside any others, on any number of workers, with its members from a cache or trained anew.
+order, beside any others, on any number of workers, with what cells share taken from a folder or computed anew.
 """
 
 import os
@@ -40,11 +40,12 @@ from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning
 from betarce.evaluate.contest import Answer, Arena, answer_of, configured
 from betarce.evaluate.forms import FORMS
-from betarce.evaluate.members import MemberCache
+from betarce.evaluate.members import kept_members
 from betarce.evaluate.plan import Cell, Method, Plan
 from betarce.evaluate.records import Record
 from betarce.evaluate.remembered import Remembered
 from betarce.evaluate.scene import Scene
+from betarce.evaluate.store import Store, fingerprint_of
 from betarce.explainers import Problem
 from betarce.features import FeatureSpace
 from betarce.models.families import paper_model
@@ -59,15 +60,15 @@ _SCORES = ("robustness", "proximity_l1", "proximity_l2", "plausibility", "distan
 _ODD_ROWS = 2000
 
 
-def run_cell(cell: Cell, plan: Plan, *, members: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def run_cell(cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Run one cell, on one thread.
 
     Parameters
     ----------
     cell : Cell
     plan : Plan
-    members : path, optional
-        The folder of trained members, see `MemberCache`.
+    shared : path, optional
+        A folder where trained members and base points are kept for other cells and runs.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def run_cell(cell: Cell, plan: Plan, *, members: str | os.PathLike[str] | None =
     """
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BetarceWarning)
-        stage = _Stage(cell, plan, MemberCache(members))
+        stage = _Stage(cell, plan, Store(shared))
         # What follows takes parts of the same members: its warnings would repeat those of the whole.
         warnings.simplefilter("ignore", BetarceWarning)
         records = list(stage.records())
@@ -124,8 +125,8 @@ def cut(cell: Cell, plan: Plan) -> Fold:
 class _Stage:
     """A cell, trained and ready: all methods find here what they need."""
 
-    def __init__(self, cell: Cell, plan: Plan, cache: MemberCache) -> None:
-        self.cell, self.plan, self.cache = cell, plan, cache
+    def __init__(self, cell: Cell, plan: Plan, store: Store) -> None:
+        self.cell, self.plan, self.store = cell, plan, store
         self.fold = cut(cell, plan)
         self.seed = plan.shared_seed(cell)
         self.table = Table(self.fold.X_train, self.fold.y_train)
@@ -177,9 +178,8 @@ class _Stage:
         cell = replace(self.cell, space=space or self.cell.space)
         if not n:
             return []
-        return self.cache.draw(
-            check_space(cell.space), Recipe(self.model), self.table, role, n, seed=self.plan.seed_of(cell)
-        )
+        seed = self.plan.seed_of(cell)
+        return kept_members(self.store, check_space(cell.space), Recipe(self.model), self.table, role, n, seed=seed)
 
     def _judges(self) -> Ensemble:
         return self._ensemble(self._drawn("tune", self.plan.tuning_members))
@@ -196,9 +196,25 @@ class _Stage:
             own = [method for method in self.plan.methods if method.name == method.method == name]
             parameters = self._chosen(own[0], None) if own else {}
             base = Remembered(configured(name, parameters), derive(self.seed, "base", name))
-            base.explain(self.scene.originals, self.scene.targets, self.problem, self.scene.box, [])
+            self._answer_rows(base)
             self._bases[name] = base, parameters
         return self._bases[name]
+
+    def _answer_rows(self, base: Remembered) -> None:
+        """Let a base method answer the rows explained, once for the cells of all spaces, which share the model."""
+        definition = {
+            "what": "base points",
+            "explainer": repr(base.explainer),
+            "model": [self.cell.family, derive(self.seed, "model")],
+            "seed": base.seed,
+            "rows": fingerprint_of(self.fold.X_train, np.asarray(self.fold.y_train), self.scene.originals),
+        }
+        kept = self.store.read(definition)
+        if kept is not None:
+            base.recall(kept)
+        base.explain(self.scene.originals, self.scene.targets, self.problem, self.scene.box, [])
+        if kept is None:
+            self.store.write(definition, base.kept())
 
     def _chosen(self, method: Method, base: Remembered | None) -> dict[str, Any]:
         """Give the parameters of a method, tuned if it has a grid."""

@@ -1,7 +1,7 @@
 """A base method that is asked once a row, whoever asks."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -62,6 +62,21 @@ class Remembered:
             np.array([answer.n_evaluations for answer in known], dtype=np.intp),
         )
 
+    def kept(self) -> dict[str, AnyArray]:
+        """Give all answers as arrays."""
+        columns = zip(*self._answers.values(), strict=True)
+        return {
+            "key": _bytes(self._answers),
+            **{name: np.array(c) for name, c in zip(_Answer._fields, columns, strict=True)},
+        }
+
+    def recall(self, kept: Mapping[str, AnyArray]) -> None:
+        """Take over answers from `kept`."""
+        for i, key in enumerate(kept["key"]):
+            values = [kept[name][i] for name in _Answer._fields]
+            point, found, reason, n_evaluations, seconds = values
+            self._answers[key.tobytes()] = _Answer(point, bool(found), str(reason), int(n_evaluations), float(seconds))
+
     def seconds(self, originals: FloatArray, targets: AnyArray) -> float:
         """Say how long the explainer took for these rows, all of which it has answered."""
         return sum(self._answers[key].seconds for key in _keys(originals, targets))
@@ -70,3 +85,7 @@ class Remembered:
 def _keys(originals: FloatArray, targets: AnyArray) -> list[bytes]:
     # Adding zero makes one zero of both, whose bytes differ.
     return [row.tobytes() + target.tobytes() for row, target in zip(originals + 0.0, targets, strict=True)]
+
+
+def _bytes(keys: Iterable[bytes]) -> AnyArray:
+    return np.array([np.frombuffer(key, dtype=np.uint8) for key in keys])

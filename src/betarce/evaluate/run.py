@@ -119,7 +119,7 @@ def _state(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> State:
 def _run_and_write(cell: Cell, plan: Plan, out: str) -> tuple[str, str]:
     """Run one cell; give its name, and why it failed if it did."""
     try:
-        write_cell(cell, plan, out, run_cell(cell, plan, members=Path(out) / "members"))
+        write_cell(cell, plan, out, run_cell(cell, plan, shared=Path(out) / "shared"))
     except Exception as error:  # noqa: BLE001 - one cell must not stop the others; its error is reported
         return cell.name, f"{type(error).__name__}: {error}"
     return cell.name, ""

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.data import PAPER_NAMES
-from betarce.evaluate.contest import OURS
+from betarce.evaluate.forms import FORMS
 from betarce.evaluate.scene import NEIGHBOURS
 from betarce.report.prepared import SPACES, at_guarantee, check_records, mean_and_error
 from betarce.report.published import published_comparison
@@ -104,10 +104,10 @@ def comparison_table(
         If there are no records, or a column is missing.
     """
     lines = check_records(records)
-    ours = lines["method"].isin(OURS)
+    ours = lines["method"].isin(FORMS)
     asked_for = ~ours | at_guarantee(lines, deltas=deltas, confidence=confidence)
     lines = lines[(lines["family"] == family) & lines["base"].isin(["", base]) & asked_for]
-    lines = lines.assign(shown=lines["space"].where(lines["method"].isin(OURS), ""))
+    lines = lines.assign(shown=lines["space"].where(lines["method"].isin(FORMS), ""))
     groups: Any = lines.groupby(["data", "method", "delta", "shown"], sort=False, dropna=False)
     found = [_line(data, method, delta, space, group) for (data, method, delta, space), group in groups]
     columns = [
@@ -199,7 +199,7 @@ def _in_order(table: pd.DataFrame) -> pd.DataFrame:
     """Sort as the paper does: by data set, then simple, robust and post-hoc methods, BetaRCE by space and delta."""
     simple, others = [*METHODS][:3], sorted(set(table["method"]) - {*METHODS})
     order = [*simple, *(name for name in others if not name.startswith("robx")), *[*METHODS][3:]]
-    methods = ["betarce" if name in OURS else "robx" if name.startswith("robx") else name for name in table["method"]]
+    methods = ["betarce" if name in FORMS else "robx" if name.startswith("robx") else name for name in table["method"]]
     keys = pd.DataFrame(
         {
             "data": _ranks(table["data"], PAPER_NAMES),
@@ -221,7 +221,7 @@ def _ranks(values: Iterable[str], order: Sequence[str]) -> list[int]:
 
 def _glance(table: pd.DataFrame) -> str:
     """Put both forms and the paper side by side at the largest delta."""
-    ours = table[table["method"].isin(OURS)]
+    ours = table[table["method"].isin(FORMS)]
     ours = ours[ours["delta"] == ours["delta"].max()]
     if ours.empty:
         return ""

@@ -13,7 +13,7 @@ from betarce.report.tables import markdown_table
 
 CHANGES = {"proximity_l1": "change_l1", "proximity_l2": "change_l2", "plausibility": "change_plausibility"}
 _POINT = [*CELL, "row"]
-_FRAME = [*_POINT, "method", "base", "delta", "distance_to_base", *CHANGES.values(), "own_base"]
+_FRAME = [*_POINT, "method", "base", "delta", "distance_to_base", *CHANGES.values()]
 _LEAST = 10  # points, for a coefficient of a group of its own
 _WORDS = {"proximity_l1": "Proximity L1", "proximity_l2": "Proximity L2", "plausibility": "Plausibility"}
 
@@ -21,17 +21,14 @@ _WORDS = {"proximity_l1": "Proximity L1", "proximity_l2": "Proximity L2", "plaus
 def distance_frame(records: pd.DataFrame) -> pd.DataFrame:
     """Give for each robust point how far it is from its base, and how much worse than the base it is.
 
-    If the records hold the metrics of the very base point ("base_proximity_l1", "base_proximity_l2" and
-    "base_plausibility"), changes are exact. If not, they are taken against the record of the base method for the same
-    cell and row. That is another draw of a random method, perhaps tuned otherwise: a point that never left its base can
-    then show a change, and correlations come out weaker.
+    A cell asks a base method once a row, so the record of that method is the record of the very base point.
 
     Returns
     -------
     DataFrame
         One line an answer of a method that starts from a base: "data", "family", "space", "fold", "row", "method",
         "base", "delta", "distance_to_base" (L1), "change_l1", "change_l2" and "change_plausibility" (robust less base:
-        positive is worse), "own_base" (whether against the very base point). Answers of an unknown base are left out.
+        positive is worse). Answers whose base has no record of its own are left out.
 
     Raises
     ------
@@ -41,17 +38,11 @@ def distance_frame(records: pd.DataFrame) -> pd.DataFrame:
     lines = check_records(records)
     answers = lines[lines["found"]]
     robust = answers[(answers["base"] != "") & answers["distance_to_base"].notna()].reset_index(drop=True)
-    own = {metric: f"base_{metric}" for metric in CHANGES}
-    exact = set(own.values()) <= set(robust)
-    if exact:
-        before = robust[[*own.values()]].astype(float)
-    else:
-        bases = answers[answers["base"] == ""].drop(columns="base").rename(columns={"method": "base"})
-        bases = bases[[*_POINT, "base", *CHANGES]].rename(columns=own)
-        before = robust[[*_POINT, "base"]].merge(bases, on=[*_POINT, "base"], how="left", validate="many_to_one")
-    changes = {change: robust[metric] - before[own[metric]] for metric, change in CHANGES.items()}
-    robust = robust.assign(**changes, own_base=exact)
-    return robust.dropna(subset=[*CHANGES.values()])[_FRAME].reset_index(drop=True)
+    before = {metric: f"base_{metric}" for metric in CHANGES}
+    bases = answers[answers["base"] == ""].drop(columns="base").rename(columns={"method": "base", **before})
+    bases = bases[[*_POINT, "base", *before.values()]]
+    robust = robust.merge(bases, on=[*_POINT, "base"], how="inner", validate="many_to_one")
+    return robust.assign(**{CHANGES[metric]: robust[metric] - robust[before[metric]] for metric in CHANGES})[_FRAME]
 
 
 def correlation_table(records: pd.DataFrame) -> pd.DataFrame:
@@ -69,8 +60,8 @@ def correlation_table(records: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One line a method ("betarce-paper", "betarce", "robx" for all its settings, "all" for all of these), metric and
         "kind" ("pearson", "spearman"): "rho", "p" (as if points were independent, which those of one row are not:
-        read it as a lower limit), "n", "within", "groups", "paper", "own_base" (see `distance_frame`). Coefficients of
-        fewer than three points, or of constant values, are NaN.
+        read it as a lower limit), "n", "within", "groups", "paper". Coefficients of fewer than three points, or of
+        constant values, are NaN.
 
     Raises
     ------
@@ -96,24 +87,17 @@ def correlation_table(records: pd.DataFrame) -> pd.DataFrame:
         for key in paper.index:
             within = inside[key].astype(float).dropna()
             lines.append((name, *key, *_correlation(part, *key), len(part), within.median(), len(within), paper[key]))
-    table = pd.DataFrame(lines, columns=["method", "metric", "kind", "rho", "p", "n", "within", "groups", "paper"])
-    return table.assign(own_base=bool(points["own_base"].all()))
+    return pd.DataFrame(lines, columns=["method", "metric", "kind", "rho", "p", "n", "within", "groups", "paper"])
 
 
 def correlation_markdown(table: pd.DataFrame) -> str:
     """Write the table of `correlation_table` for people."""
-    source = (
-        "The metrics of the base are those of the very point that was moved."
-        if table["own_base"].all()
-        else "The metrics of the base are those of the base method's own record for the same row: another draw of a "
-        "random method, so that even a point that never left its base can show a change, which weakens coefficients."
-    )
     parts = [
         "# Distance to base, and what becomes of other metrics",
         "Correlated: the L1 distance of a robust point to its base, with the metric of the base less that of the "
         "robust point. Smaller is better in all three metrics, so a negative coefficient says that points lose quality "
         "as they move away. The paper does not write down what it correlated; its signs and its words fit this. "
-        + source,
+        "The metrics of the base are those of the very point that was moved.",
         "*rho* is over all points of a method, all data sets, models and spaces together; *within* is the median of "
         "the coefficients inside groups of one data set, model, space, base, method and delta, for a pooled "
         "coefficient also sees that data sets with more features have larger distances of all kinds. *p* takes points "
