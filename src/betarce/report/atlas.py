@@ -40,13 +40,13 @@ _Picture = tuple[str, Callable[[], Any]]
 class _Sheet:
     """Numbers and the pictures of them; or why there are none.
 
-    `pictures` gives for the end of a file's name the caption and how it is drawn.
+    `pictures` gives for the end of a file's name the caption and how it is drawn, `missing` why it is not.
     """
 
     name: str
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
     pictures: dict[str, _Picture] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
 
 
 def write_figures(records: pd.DataFrame, folder: Path) -> list[Path]:
@@ -81,21 +81,25 @@ def write_figures(records: pd.DataFrame, folder: Path) -> list[Path]:
     left_out: dict[str, list[str]] = {} if can_draw else {_NO_PICTURES: ["all pictures"]}
     written: list[Path] = []
     for sheet in _sheets(records, table):
-        for reason in sheet.missing:
-            left_out.setdefault(reason, []).append(sheet.name)
+        for end, reason in sheet.missing.items():
+            left_out.setdefault(reason, []).append(_joined(sheet.name, end))
         if sheet.frame.empty:
             continue
         name = re.sub(r"[^\w.-]+", "-", sheet.name)
         written.append(write_whole(folder / f"{name}.csv", sheet.frame.round(6).to_csv(index=False)))
         shown.append(f"## {sheet.name.replace('_', ', ')}\n\nThe numbers: [{name}.csv]({name}.csv)")
         for end, (caption, draw) in sheet.pictures.items() if can_draw else ():
-            file = re.sub(r"[^\w.-]+", "-", "_".join(filter(None, (sheet.name, end)))) + ".png"
+            file = re.sub(r"[^\w.-]+", "-", _joined(sheet.name, end)) + ".png"
             written.append(save_png(draw(), folder / file))
             shown.append(f"![{caption.split('.')[0].split(':')[0]}]({file})\n\n{caption}")
     index = ["# Figures", *shown]
     if left_out:
         index += ["## Left out", "\n".join(f"* {', '.join(names)}: {reason}." for reason, names in left_out.items())]
     return [write_whole(folder / INDEX, "\n\n".join(index) + "\n"), *written]
+
+
+def _joined(name: str, end: str) -> str:
+    return f"{name}_{end}" if end else name
 
 
 def _can_draw() -> bool:
@@ -111,7 +115,7 @@ def _can_draw() -> bool:
 def _sheets(records: pd.DataFrame, table: pd.DataFrame) -> Iterator[_Sheet]:
     promised = table[table["delta"].notna() & table["found"]]
     if promised.empty:
-        yield _Sheet("all figures", missing=("no form of BetaRCE has an answer in these records",))
+        yield _Sheet("all figures", missing={"": "no form of BetaRCE has an answer in these records"})
         return
     families, bases = in_order(promised["family"]), in_order(promised["base"])
     for family, base in product(families, bases):
@@ -129,11 +133,11 @@ def _bounds(table: pd.DataFrame, family: str, base: str) -> _Sheet:
     frame = bounds_frame(table, family=family, base=base)
     answered = frame[frame["delta"].notna() & frame["answers"].gt(0)]
     if answered.empty:
-        return _Sheet(name, missing=("no form of BetaRCE has an answer",))
+        return _Sheet(name, missing={"": "no form of BetaRCE has an answer"})
     about = f"{words(family)}, from points of {words(base)}"
     confidence = _one_confidence(answered)
     pictures: dict[str, _Picture] = {}
-    missing: list[str] = []
+    missing: dict[str, str] = {}
     for method in in_order(answered["method"]):
         lines = answered[answered["method"].eq(method)]
         if lines.loc[lines["confidence"].eq(confidence), "delta"].nunique() > 1:
@@ -143,9 +147,9 @@ def _bounds(table: pd.DataFrame, family: str, base: str) -> _Sheet:
                 partial(draw_bounds, frame, method, confidence=confidence),
             )
         else:
-            missing.append(f"robustness against delta, {words(method)}: it was run with one delta alone")
+            missing[method] = "only one delta was run"
         if lines["confidence"].nunique() == 1:
-            missing.append(f"robustness against confidence, {words(method)}: it was run with one confidence alone")
+            missing[f"{method}_confidence"] = "only one confidence was run"
             continue
         pictures[f"{method}_confidence"] = (
             f"Robustness against confidence: {words(method)}, {about}. Means are over answers.",
@@ -162,7 +166,7 @@ def _bounds(table: pd.DataFrame, family: str, base: str) -> _Sheet:
             f"Both forms of BetaRCE against delta: {about}, confidence {confidence:g}. Means are over answers.",
             partial(draw_both_bounds, frame, confidence=confidence),
         )
-    return _Sheet(name, frame, pictures, tuple(missing))
+    return _Sheet(name, frame, pictures, missing)
 
 
 def _models(table: pd.DataFrame, family: str, base: str, space: str) -> _Sheet:
@@ -170,7 +174,7 @@ def _models(table: pd.DataFrame, family: str, base: str, space: str) -> _Sheet:
     frame = models_frame(table, family=family, base=base, space=space)
     varied = several_models(frame)
     if varied.empty:
-        return _Sheet(name, missing=("no delta and confidence was run with several numbers of models",))
+        return _Sheet(name, missing={"": "no delta and confidence was run with several numbers of models"})
     confidence = _one_confidence(varied)
     caption = (
         f"What the number of models changes: {words(family)}, from points of {words(base)}, space {space}, confidence "
@@ -183,8 +187,10 @@ def _time(table: pd.DataFrame) -> _Sheet:
     frame = time_frame(table)
     timed = frame[frame["delta"].notna() & frame["ms"].notna()]
     if timed.empty:
-        return _Sheet("time", missing=("no time was recorded",))
+        return _Sheet("time", missing={"": "no time was recorded"})
     confidence = _one_confidence(timed)
+    if timed.loc[timed["confidence"].eq(confidence), "delta"].nunique() < 2:
+        return _Sheet("time", frame, missing={"": "only one delta was run"})
     caption = (
         f"Time a row takes against delta: median over data sets, spaces and folds, confidence {confidence:g}; bands "
         "are quartiles. BetaRCE's time includes that of its base method, and leaves out the training of members."
@@ -197,7 +203,9 @@ def _forms(table: pd.DataFrame, base: str) -> _Sheet:
     frame = forms_frame(table, base=base)
     moved = frame[frame["moved"].gt(0)]
     if moved.empty:
-        return _Sheet(name, missing=(f"there is no row where both {OURS} and {PAPER} answer and one leaves its base",))
+        return _Sheet(
+            name, missing={"": f"there is no row where both {OURS} and {PAPER} answer and one leaves its base"}
+        )
     confidence = _one_confidence(moved)
     delta = moved.loc[moved["confidence"].eq(confidence), "delta"].max()
     caption = (
@@ -214,13 +222,13 @@ def _scatters(records: pd.DataFrame, promised: pd.DataFrame) -> Iterator[_Sheet]
     try:
         distances = distance_frame(records)
     except InvalidInput as error:
-        yield _Sheet("distance", missing=(str(error).rstrip("."),))
+        yield _Sheet("distance", missing={"": str(error).rstrip(".")})
         return
-    for base, method in product(in_order(promised["base"]), in_order(promised["method"])):
+    for base, method in product(in_order(promised["base"]), (PAPER, OURS)):
         name = f"distance_{base}_{method}"
         frame = scatter_frame(distances, base=base, method=method)
         if frame.empty:
-            yield _Sheet(name, missing=("no answer has a base point to compare it with",))
+            yield _Sheet(name, missing={"": "there is no answer of this form with a base point to compare it with"})
             continue
         caption = (
             f"Distance to base against what else changes: {words(method)}, from points of {words(base)}, all data "

@@ -10,7 +10,7 @@ from betarce.report.grid import (
     GOAL,
     band,
     goal_line,
-    label_axes,
+    label_below,
     legend_below,
     note_below,
     panel_grid,
@@ -21,6 +21,7 @@ from betarce.report.sheet import SERIES
 from betarce.robustify.style import BLUE, GREEN, GREY, ORANGE
 
 _PANEL = 1.12  # inches: six rows fit a page
+_YLABEL = "validity rate"
 _LOOKS: dict[str, dict[str, Any]] = {
     "robustness": {"color": BLUE, "lw": 1.3, "marker": "o", "ms": 2.8},
     "lower_bound": {"color": ORANGE, "lw": 1.1, "ls": "--"},
@@ -39,6 +40,8 @@ _FORMS: dict[str, dict[str, Any]] = {
     PAPER: {"color": ORANGE, "lw": 1.2, "marker": "s", "ms": 2.6},
     OURS: {"color": BLUE, "lw": 1.2, "marker": "o", "ms": 2.8},
 }
+
+_OWNERS = {PAPER: "paper's", OURS: "ours"}
 
 
 def bounds_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFrame:
@@ -64,8 +67,9 @@ def bounds_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFra
     >>> promise = {"delta": 0.8, "confidence": 0.95, "lower_bound": 0.83, "upper_bound": 0.99}
     >>> answers = [cell | promise | {"row": row, "found": True, "robustness": 0.9 + 0.1 * row} for row in range(2)]
     >>> frame = bounds_frame(pd.DataFrame(answers), family="network", base="dice")
-    >>> frame.loc[0, ["rows", "answers", "robustness", "lower_bound"]].round(2).to_dict()
-    {'rows': 2, 'answers': 2, 'robustness': 0.95, 'lower_bound': 0.83}
+    >>> frame[["data", "rows", "answers", "robustness", "lower_bound"]]
+      data  rows  answers  robustness  lower_bound
+    0  car     2        2        0.95         0.83
     """
     table = checked(records)
     bare = table["base"].eq("") & table["method"].isin(table["base"].unique())
@@ -106,10 +110,10 @@ def bounds_grid(own: pd.DataFrame, bare: pd.DataFrame, *, x: str) -> Any:
         _levels(ax, levels)
         _tell_unanswered(ax, lines)
     low = min((own[value] - own[f"{value}_sd"].fillna(0)).min() for value in ("lower_bound", "robustness"))
-    _finish(figure, axes, own, bare, x=x, low=min(low, own["delta"].min()))
+    _finish(axes, own, bare, x=x, low=min(low, own["delta"].min()))
     goal = {"delta asked for": GOAL}
     looks = {_MEANINGS[value]: look for value, look in _LOOKS.items()} | goal | _bare_looks(bare)
-    legend_below(figure, looks)
+    legend_below(figure, looks, ylabel=_YLABEL)
     return figure
 
 
@@ -127,11 +131,11 @@ def draw_both_bounds(frame: pd.DataFrame, *, confidence: float) -> Any:
         goal_line(ax, deltas, deltas)
         _levels(ax, levels)
         _tell_unanswered(ax, lines)
-    _finish(figure, axes, own, bare, x="delta", low=own[["lower_bound", "robustness", "delta"]].min().min())
+    _finish(axes, own, bare, x="delta", low=own[["lower_bound", "robustness", "delta"]].min().min())
     present = {method: look for method, look in _FORMS.items() if method in set(own["method"])}
-    looks = {f"measured, {words(method)}": look for method, look in present.items()}
-    looks |= {f"lower bound, {words(method)}": _as_bound(look) for method, look in present.items()}
-    legend_below(figure, looks | {"delta asked for": GOAL} | _bare_looks(bare))
+    looks = {f"measured, {_OWNERS[method]}": look for method, look in present.items()}
+    looks |= {f"lower bound, {_OWNERS[method]}": _as_bound(look) for method, look in present.items()}
+    legend_below(figure, looks | {"delta asked for": GOAL} | _bare_looks(bare), ylabel=_YLABEL)
     return figure
 
 
@@ -179,13 +183,11 @@ def _tell_unanswered(ax: Any, lines: pd.DataFrame) -> None:
         note_below(ax, f"{int(100 * answers / rows)} % answered")
 
 
-def _finish(
-    figure: Any, axes: dict[tuple[str, str], Any], own: pd.DataFrame, bare: pd.DataFrame, *, x: str, low: float
-) -> None:
+def _finish(axes: dict[tuple[str, str], Any], own: pd.DataFrame, bare: pd.DataFrame, *, x: str, low: float) -> None:
     values: Sequence[float] = sorted(own[x].unique())
     margin = 0.04 * (values[-1] - values[0]) or 0.02
     low = min([low, *bare["robustness"].dropna()])
     for ax in axes.values():
         ticks_at(ax, values)
         ax.set(xlim=(values[0] - margin, values[-1] + margin), ylim=(max(low - 0.04, -0.02), 1.02))
-    label_axes(figure, axes, xlabel=x, ylabel="validity rate")
+    label_below(axes, x)

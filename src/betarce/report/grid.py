@@ -49,22 +49,23 @@ def panel_grid(
     return figure, named
 
 
-def label_axes(figure: Any, axes: Mapping[tuple[str, str], Any], *, xlabel: str, ylabel: str) -> None:
-    """Name the x-axis below the last row, and the y-axis once for all panels."""
+def label_below(axes: Mapping[tuple[str, str], Any], xlabel: str) -> None:
+    """Name the x-axis below the last row."""
     last = list(axes)[-1][0]
     for (row, _), ax in axes.items():
         if row == last:
             ax.set_xlabel(xlabel, fontsize=NORMAL)
-    figure.supylabel(ylabel, fontsize=NORMAL)
 
 
-def legend_below(figure: Any, looks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Explain lines once, below all panels: words by look, in as many columns as fit."""
+def legend_below(figure: Any, looks: Mapping[str, Mapping[str, Any]], *, ylabel: str = "") -> None:
+    """Explain lines once, below all panels: words by look; name the y-axis once, beside all panels."""
     lines = require("matplotlib.lines", extra="plot", purpose="A figure")
     handles = [lines.Line2D([], [], label=label, **look) for label, look in looks.items()]
     n_columns = legend_columns(list(looks), figure.get_figwidth())
+    n_rows = -(-len(looks) // n_columns)
     # Every further row of the legend would take its height from the panels.
-    figure.set_figheight(figure.get_figheight() + _LEGEND_ROW * (-(-len(looks) // n_columns) - 1))
+    height = figure.get_figheight() + _LEGEND_ROW * (n_rows - 1)
+    figure.set_figheight(height)
     figure.legend(
         handles=handles,
         loc="outside lower center",
@@ -74,6 +75,9 @@ def legend_below(figure: Any, looks: Mapping[str, Mapping[str, Any]]) -> None:
         handlelength=2.6,
         columnspacing=1.4,
     )
+    if ylabel:
+        below, above = 0.4 + _LEGEND_ROW * n_rows, 0.2  # inches that are no panel
+        figure.supylabel(ylabel, fontsize=NORMAL, y=(below + height - above) / (2 * height))
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:
@@ -84,7 +88,8 @@ def legend_columns(labels: Sequence[str], width: float) -> int:
     >>> legend_columns(["lower bound", "upper bound", "measured robustness"], 3.4)
     2
     """
-    for n_columns in range(len(labels), 1, -1):
+    for n_rows in range(1, len(labels)):
+        n_columns = -(-len(labels) // n_rows)
         columns = np.array_split([len(label) for label in labels], n_columns)
         if sum(_LEGEND_LINE + _LETTER * lengths.max() for lengths in columns) <= width:
             return n_columns

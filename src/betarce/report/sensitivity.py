@@ -8,7 +8,7 @@ import pandas as pd
 from betarce.errors import require
 from betarce.report.answers import OURS, PAPER, checked, in_order, over_answers, words
 from betarce.report.bounds import bounds_grid
-from betarce.report.grid import GOAL, band, goal_line, label_axes, legend_below, panel_grid, say_inside, ticks_at
+from betarce.report.grid import GOAL, band, goal_line, label_below, legend_below, panel_grid, say_inside, ticks_at
 from betarce.report.sheet import DASHES
 
 _PANEL = 1.12
@@ -49,9 +49,9 @@ def draw_confidence(frame: pd.DataFrame, method: str) -> Any:
         ticks_at(ax, values)
         ax.set_xlim(values[0] - margin, values[-1] + margin)
         ax.set_ylim(own[["robustness", "delta"]].min().min() - 0.04, 1.02)
-    label_axes(figure, axes, xlabel="confidence", ylabel="robustness")
+    label_below(axes, "confidence")
     legend = {f"delta {delta:g}": look for delta, look in looks.items()}
-    legend_below(figure, legend | {"delta asked for": GOAL})
+    legend_below(figure, legend | {"delta asked for": GOAL}, ylabel="measured robustness")
     return figure
 
 
@@ -116,7 +116,7 @@ def draw_models(frame: pd.DataFrame, *, confidence: float) -> Any:
         else:
             ax.set_ylim(bottom=0)
         ticks_at(ax, sorted(own["n_models"].unique()))
-    label_axes(figure, axes, xlabel="number of models", ylabel="")
+    label_below(axes, "number of models")
     legend = {f"delta {delta:g}": look for delta, look in looks.items()}
     legend |= {words(form): {"color": "black", "lw": 1.2, "ls": _dash(form)} for form in forms}
     legend_below(figure, legend | {"delta asked for": GOAL})

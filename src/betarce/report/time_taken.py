@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from betarce.report.answers import CELL, OURS, PAPER, checked, in_order, sort_lines, words
-from betarce.report.grid import band, label_axes, legend_below, panel_grid, plain_log_ticks, say_inside, ticks_at
+from betarce.report.grid import band, label_below, legend_below, panel_grid, plain_log_ticks, say_inside, ticks_at
 from betarce.report.sheet import DASHES, SERIES
 from betarce.robustify.style import BLUE, GREY, ORANGE
 
@@ -69,9 +69,9 @@ def draw_time(frame: pd.DataFrame, *, confidence: float) -> Any:
         ax.set_yscale("log")
         plain_log_ticks(ax.yaxis)
         ticks_at(ax, sorted(own["delta"].unique()))
-    label_axes(figure, axes, xlabel="delta", ylabel="time a row (ms)")
+    label_below(axes, "delta")
     legend = {words(method): look for method, look in looks.items()}
-    legend_below(figure, legend | ({"the base method alone": _BARE} if len(bare) else {}))
+    legend_below(figure, legend | ({"the base method alone": _BARE} if len(bare) else {}), ylabel="time a row (ms)")
     return figure
 
 

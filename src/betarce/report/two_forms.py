@@ -83,8 +83,9 @@ def draw_forms(frame: pd.DataFrame, *, delta: float, confidence: float) -> Any:
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(TWO_COLUMNS, max(_ROW * len(data), 0.9) + 0.9), layout="constrained", sharey=True
     )
-    finite = own[["ratio_low", "ratio", "ratio_high"]].replace([np.inf, 0.0], np.nan)
-    edges = 0.85 * min(finite.min().min(), 0.8), 1.18 * max(finite.max().max(), 1.25)
+    ratios = own[["ratio_low", "ratio", "ratio_high"]].to_numpy()
+    ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
+    edges = 0.85 * ratios.min(initial=0.8), 1.18 * ratios.max(initial=1.25)
     for line in own.to_dict("records"):
         look = _look(line["family"], families)
         y = data.index(line["data"]) + _STEP * (families.index(line["family"]) - (len(families) - 1) / 2)
