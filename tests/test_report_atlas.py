@@ -43,7 +43,7 @@ def test_partial_records_give_what_they_can_and_say_what_is_left_out(matplotlib,
         assert f"]({path.name})" in index
     left_out = index.split("## Left out")[1]
     assert f"bounds_logistic_{GS}_betarce_confidence: only one confidence was run." in left_out
-    assert f"models_logistic_{GS}_bootstrap: no delta and confidence was run with several numbers" in left_out
+    assert f"models_logistic_{GS}: no delta and confidence was run with several numbers" in left_out
 
 
 def test_the_numbers_are_those_of_the_frame_to_six_digits(matplotlib, tmp_path):
@@ -65,13 +65,21 @@ def test_several_confidences_and_numbers_of_models_get_their_figures(matplotlib,
     paths = write_figures(records, tmp_path)
     assert f"bounds_network_{GS}_betarce_confidence.png" in names(paths)
     assert f"bounds_network_{GS}_betarce_confidence_0.8.png" in names(paths)
-    assert f"models_network_{GS}_seed.png" in names(paths)
+    assert f"models_network_{GS}.png" in names(paths)
     assert f"bounds_network_{GS}_betarce.png" not in names(paths)
     left_out = paths[0].read_text().split("## Left out")[1]
     assert f"bounds_network_{GS}_betarce, " in left_out
     assert "time: only one delta was run." in left_out
     assert "time.csv" in names(paths), "numbers that make no picture are written all the same"
     assert "time.png" not in names(paths)
+
+
+def test_numbers_of_models_on_many_places_get_a_figure_for_each_space(matplotlib, tmp_path):
+    setting = {"data": ("heloc", "wine", "car"), "bases": (GS,), "deltas": (0.8,), "n_rows": 2}
+    parts = [made_up_records(**setting, forms={f"betarce-{n}": "fresh"}, n_models=n) for n in (32, 64)]
+    paths = write_figures(pd.concat(parts).drop_duplicates(["data", "space", "method", "row"]), tmp_path)
+    spaces = ("seed", "bootstrap", "architecture")
+    assert names(paths, ".png") == [f"models_network_{GS}_{space}.png" for space in spaces]
 
 
 def test_records_without_an_answer_of_betarce_give_the_reason_alone(matplotlib, tmp_path):

@@ -18,7 +18,7 @@ from figure_records import made_up_records, record, unanswered
 pytest.importorskip("matplotlib").use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
-WHERE = {"family": "network", "base": "growing-spheres", "space": "seed"}
+WHERE = {"family": "network", "base": "growing-spheres"}
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,9 @@ def by_models():
     parts = []
     for n_models in (20, 32, 64):
         forms = {f"betarce-{n_models}": "fresh", f"betarce-paper-{n_models}": "search"}
-        parts.append(made_up_records(data=("heloc", "car"), forms=forms, n_models=n_models, deltas=(0.7, 0.8)))
+        parts.append(
+            made_up_records(data=("heloc", "car"), spaces=("seed",), forms=forms, n_models=n_models, deltas=(0.7, 0.8))
+        )
     return models_frame(pd.concat(parts).drop_duplicates(["data", "space", "method", "base", "delta", "row"]), **WHERE)
 
 
@@ -101,6 +103,7 @@ def test_numbers_of_models_that_follow_from_delta_are_not_compared():
 def test_three_measures_against_the_number_of_models(by_models):
     figure = draw_models(by_models, confidence=0.95)
     assert len(figure.axes) == 6
+    assert [ax.get_ylabel() for ax in figure.axes[::3]] == ["HELOC\nseed", "car\nseed"]
     assert [ax.get_title("left") for ax in figure.axes[:3]] == [
         "width of the interval",
         "measured robustness",
@@ -123,3 +126,10 @@ def test_ticks_that_would_touch_are_left_out():
     figure = draw_models(models_frame(pd.DataFrame(lines), **WHERE), confidence=0.95)
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["64", "32", "18"]
     assert figure.axes[0].get_lines()[0].get_xdata().tolist() == [16, 17, 18, 32, 64]
+
+
+def test_with_one_delta_the_forms_have_colours_of_their_own(by_models):
+    figure = draw_models(by_models[by_models["delta"].eq(0.8)], confidence=0.95)
+    lines = lines_by_label(figure.axes[0])
+    assert lines["betarce 0.8"].get_color() != lines["betarce-paper 0.8"].get_color()
+    assert legend_texts(figure) == ["the paper's form", "our form", "delta asked for"]

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -29,6 +29,7 @@ from betarce.report.two_forms import draw_forms, forms_frame
 
 INDEX = "figures.md"
 _CONFIDENCE = 0.95  # the paper's, where there is a choice
+_ROWS = 7  # of panels that fit a page
 _SPREAD = "bands are one standard deviation of the answers to either side"
 _NO_PICTURES = 'pictures need matplotlib; install it with `pip install "betarce[plot]"`'
 
@@ -45,8 +46,8 @@ class _Sheet:
 
     name: str
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
-    pictures: dict[str, _Picture] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
+    pictures: Mapping[str, _Picture] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_figures(records: pd.DataFrame, folder: Path) -> list[Path]:
@@ -120,8 +121,8 @@ def _sheets(records: pd.DataFrame, table: pd.DataFrame) -> Iterator[_Sheet]:
     families, bases = in_order(promised["family"]), in_order(promised["base"])
     for family, base in product(families, bases):
         yield _bounds(table, family, base)
-    for family, base, space in product(families, bases, in_order(promised["space"])):
-        yield _models(table, family, base, space)
+    for family, base in product(families, bases):
+        yield _models(table, family, base)
     yield _time(table)
     for base in bases:
         yield _forms(table, base)
@@ -169,18 +170,22 @@ def _bounds(table: pd.DataFrame, family: str, base: str) -> _Sheet:
     return _Sheet(name, frame, pictures, missing)
 
 
-def _models(table: pd.DataFrame, family: str, base: str, space: str) -> _Sheet:
-    name = f"models_{family}_{base}_{space}"
-    frame = models_frame(table, family=family, base=base, space=space)
+def _models(table: pd.DataFrame, family: str, base: str) -> _Sheet:
+    name = f"models_{family}_{base}"
+    frame = models_frame(table, family=family, base=base)
     varied = several_models(frame)
     if varied.empty:
         return _Sheet(name, missing={"": "no delta and confidence was run with several numbers of models"})
     confidence = _one_confidence(varied)
     caption = (
-        f"What the number of models changes: {words(family)}, from points of {words(base)}, space {space}, confidence "
-        f"{confidence:g}; bands are one standard deviation of the width. Means are over answers."
+        f"What the number of models changes: {words(family)}, from points of {words(base)}, confidence {confidence:g}; "
+        "bands are one standard deviation of the width. Means are over answers."
     )
-    return _Sheet(name, frame, {"": (caption, partial(draw_models, frame, confidence=confidence))})
+    parts = {"": frame}
+    if len(varied.drop_duplicates(["data", "space"])) > _ROWS:
+        parts = {space: frame[frame["space"].eq(space)] for space in in_order(varied["space"])}
+    pictures = {end: (caption, partial(draw_models, part, confidence=confidence)) for end, part in parts.items()}
+    return _Sheet(name, frame, pictures)
 
 
 def _time(table: pd.DataFrame) -> _Sheet:

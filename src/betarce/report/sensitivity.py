@@ -10,6 +10,7 @@ from betarce.report.answers import OURS, PAPER, checked, in_order, over_answers,
 from betarce.report.bounds import bounds_grid
 from betarce.report.grid import GOAL, band, goal_line, label_below, legend_below, panel_grid, say_inside, ticks_at
 from betarce.report.sheet import DASHES
+from betarce.robustify.style import BLUE, ORANGE
 
 _PANEL = 1.12
 _MARKERS = "osD^v"
@@ -55,8 +56,8 @@ def draw_confidence(frame: pd.DataFrame, method: str) -> Any:
     return figure
 
 
-def models_frame(records: pd.DataFrame, *, family: str, base: str, space: str) -> pd.DataFrame:
-    """Average what depends on the number of models, for one model family, base method and space.
+def models_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFrame:
+    """Average what depends on the number of models, for one model family and base method.
 
     Methods may have any names: those whose certificates count the members that searched are the paper's form, the
     others ours. A row without an answer has no certificate; it counts for the `n_models` of the other rows of its
@@ -65,13 +66,12 @@ def models_frame(records: pd.DataFrame, *, family: str, base: str, space: str) -
     Returns
     -------
     DataFrame
-        One line a data set, form ("betarce-paper" or "betarce"), delta, confidence and n_models (missing where
+        One line a data set, space, form ("betarce-paper" or "betarce"), delta, confidence and n_models (missing where
         nobody can tell): "rows" asked, "answers" found, and over those the mean and standard deviation ("..._sd") of
         "width" (of the credible interval), "robustness" and "distance_to_base".
     """
     table = checked(records)
-    table = table[table["family"].eq(family) & table["base"].eq(base) & table["space"].eq(space)]
-    table = table[table["delta"].notna()]
+    table = table[table["family"].eq(family) & table["base"].eq(base) & table["delta"].notna()]
     setting = table.groupby(["method", "delta", "confidence"])["n_models"]
     alone = setting.transform("nunique").eq(1)
     searching = table.groupby("method")["members"].transform(lambda members: members.eq("search").any())
@@ -81,50 +81,58 @@ def models_frame(records: pd.DataFrame, *, family: str, base: str, space: str) -
         form=(searching | named_so).map({True: PAPER, False: OURS}),
         width=table["upper_bound"] - table["lower_bound"],
     )
-    return over_answers(table, ["data", "form", "delta", "confidence", "n_models"], list(_MEASURES))
+    return over_answers(table, ["data", "space", "form", "delta", "confidence", "n_models"], list(_MEASURES))
 
 
 def several_models(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the lines of `models_frame` that can be compared: same setting, more than one number of models."""
     known = frame[frame["n_models"].notna()]
-    setting = known.groupby(["data", "form", "delta", "confidence"])["n_models"]
+    setting = known.groupby(["data", "space", "form", "delta", "confidence"])["n_models"]
     return known[setting.transform("nunique") > 1]
 
 
 def draw_models(frame: pd.DataFrame, *, confidence: float) -> Any:
-    """Draw `models_frame`: data sets by measures; colours are deltas, dashes the forms of BetaRCE; gives the figure.
+    """Draw `models_frame`: data sets and spaces by measures, colours are deltas, dashes are forms; gives the figure.
 
     Bands are one standard deviation of the answers to either side, of the width alone: elsewhere they would overlap.
     """
     own = several_models(frame[frame["confidence"].eq(confidence)])
     looks = delta_looks(own)
-    figure, axes = panel_grid(in_order(own["data"]), list(_MEASURES.values()), panel_height=_PANEL, share=False)
+    places = {
+        f"{words(data)}\n{space}": own[own["data"].eq(data) & own["space"].eq(space)]
+        for data, space in product(in_order(own["data"]), in_order(own["space"]))
+    }
+    places = {place: lines for place, lines in places.items() if len(lines)}
+    figure, axes = panel_grid(list(places), list(_MEASURES.values()), panel_height=_PANEL, share=False)
     forms = [form for form in _FORMS if form in set(own["form"])]
-    for (data, title), ax in axes.items():
-        measure = _NAMES[title]
+    for (place, title), ax in axes.items():
+        measure, here = _NAMES[title], places[place]
         for form, delta in product(forms, looks):
-            lines = own[own["data"].eq(data) & own["form"].eq(form) & own["delta"].eq(delta)]
-            look = looks[delta] | {"ls": _dash(form)}
+            lines = here[here["form"].eq(form) & here["delta"].eq(delta)]
+            look = looks[delta] | _form_look(form, alone=len(looks) == 1)
             ax.plot(lines["n_models"], lines[measure], label=f"{form} {delta:g}", **look)
             if measure == "width":
                 spread = lines["width_sd"].fillna(0)
                 band(ax, lines["n_models"], lines["width"] - spread, lines["width"] + spread, look["color"])
         if measure == "robustness":
             for delta, look in looks.items():
-                goal_line(ax, own["n_models"].agg(["min", "max"]), [delta, delta], look["color"])
+                color = look["color"] if len(looks) > 1 else "black"
+                goal_line(ax, own["n_models"].agg(["min", "max"]), [delta, delta], color)
             ax.set_ylim(top=1.02)
         else:
             ax.set_ylim(bottom=0)
         ticks_at(ax, sorted(own["n_models"].unique()))
     label_below(axes, "number of models")
-    legend = {f"delta {delta:g}": look for delta, look in looks.items()}
-    legend |= {words(form): {"color": "black", "lw": 1.2, "ls": _dash(form)} for form in forms}
+    legend = {f"delta {delta:g}": look for delta, look in looks.items()} if len(looks) > 1 else {}
+    legend |= {words(form): {"color": "black", "lw": 1.2} | _form_look(form, alone=len(looks) == 1) for form in forms}
     legend_below(figure, legend | {"delta asked for": GOAL})
     return figure
 
 
-def _dash(form: str) -> str:
-    return DASHES[0] if form == OURS else DASHES[1]
+def _form_look(form: str, *, alone: bool) -> dict[str, Any]:
+    """Tell forms apart by dashes, and where there is one delta alone by the colours of other figures too."""
+    dash = {"ls": DASHES[0] if form == OURS else DASHES[1]}
+    return dash | ({"color": BLUE if form == OURS else ORANGE} if alone else {})
 
 
 def delta_looks(frame: pd.DataFrame) -> dict[float, dict[str, Any]]:
