@@ -28,6 +28,7 @@ def record(method="betarce", *, base=None, delta=None, found=True, status=None, 
         **dict.fromkeys(SCORES, 1.0 if found else None),
         "distance_to_base": 1.0 if found and posthoc else None,
         "ms": None if status == "failed" else 1.0,
+        **dict.fromkeys(("n_agree", "n_models", "lower_bound", "upper_bound", "members")),
     }
     return {**line, **values}
 

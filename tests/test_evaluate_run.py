@@ -12,7 +12,14 @@ import pytest
 import betarce
 from betarce.errors import InvalidInput
 from betarce.evaluate import cell as celling
-from betarce.evaluate.records import fingerprint, path_of, read_cell, records_table, summary
+from betarce.evaluate.records import (
+    fingerprint,
+    finished_cells,
+    path_of,
+    read_cell,
+    records_table,
+    summary,
+)
 from betarce.evaluate.run import choose_cells, run_plan, survey
 from betarce.explainers import Nice
 from betarce.files import seal, unseal
@@ -38,7 +45,7 @@ def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(monkeypatch,
     report = run_plan(changed, tmp_path, n_jobs=1, verbose=-1)
     assert report.failed == {"car-logistic-bootstrap-fold0": "DataUnavailable: no car today"}
     assert report.done == ["breast_cancer-logistic-bootstrap-fold0"]
-    assert len(records_table(changed, tmp_path, changed.cells)) == 4
+    assert len(records_table(finished_cells(changed, tmp_path, changed.cells))) == 4
 
 
 def test_cells_with_a_method_that_could_not_run_are_kept_until_they_are_asked_for_again(monkeypatch, tmp_path):
@@ -52,7 +59,7 @@ def test_cells_with_a_method_that_could_not_run_are_kept_until_they_are_asked_fo
     report = run_plan(changed, tmp_path, retry_failed=True, n_jobs=1, verbose=-1)
     assert report.done == ["breast_cancer-logistic-bootstrap-fold0"]
     assert list(survey(changed, tmp_path, changed.cells).values()) == ["finished", "finished"]
-    assert records_table(changed, tmp_path, changed.cells)["found"].all()
+    assert records_table(finished_cells(changed, tmp_path, changed.cells))["found"].all()
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +185,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path):
 
 def test_the_summary_counts_rows_without_an_answer(finished):
     changed, folder = finished
-    table = records_table(changed, folder, changed.cells)
+    table = records_table(finished_cells(changed, folder, changed.cells))
     table.loc[table["method"] == "robx", ["found", "robustness"]] = [False, None]
     lines = summary(table).set_index(["method", "delta"])
     assert (lines["rows"] == 24).all()

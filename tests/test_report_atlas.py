@@ -84,7 +84,6 @@ def test_numbers_of_models_on_many_places_get_a_figure_for_each_space(matplotlib
 
 def test_records_without_an_answer_of_betarce_give_the_reason_alone(matplotlib, tmp_path):
     for folder, records in {
-        "none": pd.DataFrame(),
         "foreign": pd.DataFrame([bare()]),
         "unanswered": pd.DataFrame([unanswered(record())]),
     }.items():

@@ -34,7 +34,6 @@ def test_medians_ratio_and_coverage_by_hand():
     assert (line["misses_paper"], line["misses_ours"]) == (1, 0)
     assert (line["ms_paper"], line["ms_ours"], line["ms_ratio"]) == (4.0, 2.0, 0.5)
     assert line["closer"]
-    assert line["faster"]
     assert not line["as_many"]
     q = limits(0.9, 0.95, 30)["misses"][1]
     assert line["bound_paper"] == pytest.approx(4 * q)
@@ -77,8 +76,8 @@ def test_groups_without_answers_are_not_judged_and_count_in_no_goal():
     assert found["base"].tolist() == ["growing-spheres", "dice"]
     assert found.loc[1, list(GOALS)].isna().all()
     summary = goals_summary(found)
-    assert summary["judged"].tolist() == [1] * 5
-    assert summary["holds"].tolist() == [1] * 5
+    assert summary["judged"].tolist() == [1] * len(GOALS)
+    assert summary["holds"].tolist() == [1] * len(GOALS)
     text = goals_markdown(found)
     assert "* ours keeps its promise: 1 of 1 groups" in text
     assert (

@@ -222,9 +222,10 @@ def reproduce(
     from rich.console import Console
     from rich.markup import escape
 
-    from betarce.evaluate.plan_file import read_plan
-    from betarce.evaluate.records import breakdowns, records_table, summary
+    from betarce.evaluate.plan_file import plan_text, read_plan
+    from betarce.evaluate.records import breakdowns, finished_cells, records_table, summary
     from betarce.evaluate.run import State, choose_cells, run_plan, survey
+    from betarce.report.reproduction import write_reproduction
 
     console = Console(highlight=False)
     with friendly_errors():
@@ -241,7 +242,7 @@ def reproduce(
         report = run_plan(chosen, out, only=only, retry_failed=retry_failed, n_jobs=jobs)
         for name in report.damaged:
             console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
-        records = records_table(chosen, out, [cell for cell in cells if cell.name not in report.failed])
+        records = records_table(finished_cells(chosen, out, cells))
         console.print(methods_table(summary(records)))
         broken = breakdowns(records)
         for method, base, reason, n in broken:
@@ -254,6 +255,10 @@ def reproduce(
             f"{len(report.failed)} failed. Records are in {escape(str(out / 'cells'))}.",
             soft_wrap=True,
         )
+        if not records.empty:
+            with friendly_warnings(), console.status("Writing tables and figures"):
+                page = write_reproduction(chosen, out, out / "report", plan_text=plan_text(plan))
+            console.print(f"Tables and figures: {escape(str(page))}.", soft_wrap=True)
     for name, error in report.failed.items():
         typer.secho(f"Failed: {name}: {error}", err=True, fg="red")
     if report.failed:

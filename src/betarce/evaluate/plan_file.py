@@ -44,22 +44,30 @@ def read_plan(plan: str | os.PathLike[str]) -> Plan:
     >>> [cell.name for cell in read_plan("smoke").cells]
     ['breast_cancer-logistic-bootstrap-fold0', 'breast_cancer-lightgbm-bootstrap-fold0']
     """
-    shipped = shipped_plans()
-    path = shipped.get(os.fspath(plan), Path(plan))
-    try:
-        text = read_text(path)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise InvalidInput(
-            f"There is no plan {os.fspath(plan)!r}: neither a file, nor one of those that come along: "
-            f"{', '.join(shipped)}."
-        ) from None
-    except CorruptFile as error:
-        raise InvalidInput(f"{path} cannot be read: {error}.") from error
+    path, text = _path(plan), plan_text(plan)
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}.") from error
     return plan_of(document, what=str(path))
+
+
+def plan_text(plan: str | os.PathLike[str]) -> str:
+    """Give a plan as it was written."""
+    path = _path(plan)
+    try:
+        return read_text(path)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise InvalidInput(
+            f"There is no plan {os.fspath(plan)!r}: neither a file, nor one of those that come along: "
+            f"{', '.join(shipped_plans())}."
+        ) from None
+    except CorruptFile as error:
+        raise InvalidInput(f"{path} cannot be read: {error}.") from error
+
+
+def _path(plan: str | os.PathLike[str]) -> Path:
+    return shipped_plans().get(os.fspath(plan), Path(plan))
 
 
 def plan_of(document: Mapping[str, Any], *, what: str) -> Plan:

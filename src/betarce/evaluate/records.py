@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -79,13 +80,18 @@ def read_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> dict[str, 
     return document
 
 
-def records_table(plan: Plan, out: str | os.PathLike[str], cells: Iterable[Cell]) -> pd.DataFrame:
-    """Give the records of the cells that are finished, one line each, with the columns of their cell in front."""
-    lines: list[Record] = []
+def finished_cells(plan: Plan, out: str | os.PathLike[str], cells: Iterable[Cell]) -> list[tuple[Cell, dict[str, Any]]]:
+    """Give the cells that are finished, each with the content of its file; a damaged file counts as none."""
+    finished = []
     for cell in cells:
-        if path_of(cell, out).exists():
-            lines += [asdict(cell) | record for record in read_cell(cell, plan, out)["records"]]
-    return pd.DataFrame(lines)
+        with suppress(FileNotFoundError, CorruptFile):
+            finished.append((cell, read_cell(cell, plan, out)))
+    return finished
+
+
+def records_table(finished: Iterable[tuple[Cell, Mapping[str, Any]]]) -> pd.DataFrame:
+    """Give the records of finished cells, one line each, with the columns of their cell in front."""
+    return pd.DataFrame([asdict(cell) | record for cell, content in finished for record in content["records"]])
 
 
 def summary(records: pd.DataFrame) -> pd.DataFrame:

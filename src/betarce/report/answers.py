@@ -1,4 +1,4 @@
-"""Records as figures read them: checked, numbers as floats, in the paper's order, with means over answers."""
+"""Records as figures read them: in the paper's order and words, with means over answers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -6,18 +6,10 @@ from typing import Any
 import pandas as pd
 
 from betarce.data import PAPER_NAMES
-from betarce.errors import InvalidInput
 
 OURS, PAPER = "betarce", "betarce-paper"
 """The two forms of BetaRCE: our own (frontier, fresh members certify), and the paper's."""
 
-CELL = ["data", "family", "space", "fold"]
-_NAMES = [*CELL, "method", "base", "row", "found", "members"]
-_NUMBERS = [
-    *("delta", "confidence", "robustness", "distance_to_base", "ms"),
-    *("n_models", "lower_bound", "upper_bound"),
-]
-_LINE = [*CELL, "method", "base", "delta", "confidence", "row"]
 _ORDER = [
     *PAPER_NAMES,
     "network",
@@ -71,37 +63,13 @@ def sort_lines(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return frame.sort_values(list(by), key=_keys, ignore_index=True, kind="stable")
 
 
-def checked(records: pd.DataFrame) -> pd.DataFrame:
-    """Give the columns that figures need, numbers as floats, "base" as "" for methods without one.
-
-    Columns that are not there come out as missing values, so that records of an unfinished reproduction will do.
-
-    Raises
-    ------
-    InvalidInput
-        If the same method answers the same row twice under the same name: means would mix what differs.
-    """
-    table = records.reindex(columns=[*_NAMES, *_NUMBERS])
-    table["base"] = table["base"].astype(object).where(table["base"].notna(), "")
-    # Missing values make a column of bools one of objects.
-    table["found"] = table["found"].eq(True)
-    table = table.astype(dict.fromkeys(_NUMBERS, float))
-    twice = table[table.duplicated(_LINE)]
-    if len(twice):
-        line = ", ".join(f"{name} {value}" for name, value in twice.iloc[0][_LINE].items() if value == value)
-        raise InvalidInput(
-            f"{len(twice)} records are there twice, the first: {line}. Give methods that differ different names."
-        )
-    return table
-
-
 def over_answers(table: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
     """Average over the answers of each group.
 
     Parameters
     ----------
     table : DataFrame
-        Records, from `checked`.
+        Records, from `check_records`.
     by, values : sequence of str
         Columns that make a group, and columns to average.
 

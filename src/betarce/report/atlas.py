@@ -13,8 +13,9 @@ import pandas as pd
 
 from betarce.errors import BetarceWarning, InvalidInput, MissingExtra, require
 from betarce.files import write_whole
-from betarce.report.answers import OURS, PAPER, checked, in_order, words
+from betarce.report.answers import OURS, PAPER, in_order, words
 from betarce.report.bounds import bounds_frame, draw_both_bounds, draw_bounds
+from betarce.report.prepared import check_records
 from betarce.report.scatter import draw_scatter, scatter_frame
 from betarce.report.sensitivity import (
     draw_confidence,
@@ -75,7 +76,7 @@ def write_figures(records: pd.DataFrame, folder: Path) -> list[Path]:
     folder = Path(folder).resolve()
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"`folder` must be a folder, or not there yet; {str(folder)!r} is a file.")
-    table = checked(records)
+    table = check_records(records)
     can_draw = _can_draw()
     folder.mkdir(parents=True, exist_ok=True)
     shown: list[str] = []

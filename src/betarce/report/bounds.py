@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from betarce.report.answers import OURS, PAPER, checked, in_order, over_answers, words
+from betarce.report.answers import OURS, PAPER, in_order, over_answers, words
 from betarce.report.grid import (
     GOAL,
     band,
@@ -17,6 +17,7 @@ from betarce.report.grid import (
     say_inside,
     ticks_at,
 )
+from betarce.report.prepared import check_records
 from betarce.report.sheet import SERIES
 from betarce.robustify.style import BLUE, GREEN, GREY, ORANGE
 
@@ -71,7 +72,7 @@ def bounds_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFra
       data  rows  answers  robustness  lower_bound
     0  car     2        2        0.95         0.83
     """
-    table = checked(records)
+    table = check_records(records)
     bare = table["base"].eq("") & table["method"].isin(table["base"].unique())
     ours = table["base"].eq(base) & table["delta"].notna()
     table = table[table["family"].eq(family) & (ours | bare)]

@@ -11,8 +11,10 @@ SPACES = ("architecture", "bootstrap", "seed")
 CELL = ("data", "family", "space", "fold")
 _TEXTS = ("data", "family", "space", "method", "base", "status", "reason")
 _SCORES = ("robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "ms")
-_NUMBERS = ("delta", "confidence", *_SCORES)
-_OTHERS = ("fold", "row", "found")
+_VOTES = ("n_models", "lower_bound", "upper_bound")
+_NUMBERS = ("delta", "confidence", *_SCORES, *_VOTES)
+_LINE = (*CELL, "method", "base", "delta", "confidence", "row")
+_OTHERS = ("fold", "row", "found", "members")
 
 
 def check_records(records: pd.DataFrame) -> pd.DataFrame:
@@ -23,7 +25,8 @@ def check_records(records: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     InvalidInput
-        If there is no record, or a column is missing.
+        If there is no record, a column is missing, or the same method answers the same row twice under the same name:
+        means would mix what differs.
     """
     if records.empty:
         raise InvalidInput(
@@ -36,6 +39,12 @@ def check_records(records: pd.DataFrame) -> pd.DataFrame:
     texts = {name: records[name].astype(object).where(records[name].notna(), "") for name in _TEXTS}
     under = [name for name in (f"robustness_{space}" for space in SPACES) if name in records]
     numbers = {name: records[name].astype(float) for name in (*_NUMBERS, *under)}
+    twice = records[records.assign(**texts).duplicated(list(_LINE))]
+    if len(twice):
+        line = ", ".join(f"{name} {value}" for name, value in twice.iloc[0][list(_LINE)].items() if value == value)
+        raise InvalidInput(
+            f"{len(twice)} records are there twice, the first: {line}. Give methods that differ different names."
+        )
     point = records.groupby(["data", "fold", "row"], sort=False).ngroup()
     return records.assign(**texts, **numbers, found=records["found"].astype(bool), point=point)
 

@@ -6,9 +6,10 @@ from typing import Any
 import pandas as pd
 
 from betarce.errors import require
-from betarce.report.answers import OURS, PAPER, checked, in_order, over_answers, words
+from betarce.report.answers import OURS, PAPER, in_order, over_answers, words
 from betarce.report.bounds import bounds_grid
 from betarce.report.grid import GOAL, band, goal_line, label_below, legend_below, panel_grid, say_inside, ticks_at
+from betarce.report.prepared import check_records
 from betarce.report.sheet import DASHES
 from betarce.robustify.style import BLUE, ORANGE
 
@@ -70,7 +71,7 @@ def models_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFra
         nobody can tell): "rows" asked, "answers" found, and over those the mean and standard deviation ("..._sd") of
         "width" (of the credible interval), "robustness" and "distance_to_base".
     """
-    table = checked(records)
+    table = check_records(records)
     table = table[table["family"].eq(family) & table["base"].eq(base) & table["delta"].notna()]
     setting = table.groupby(["method", "delta", "confidence"])["n_models"]
     alone = setting.transform("nunique").eq(1)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pandas as pd
 
-from betarce.report.answers import CELL, OURS, PAPER, checked, in_order, sort_lines, words
+from betarce.report.answers import OURS, PAPER, in_order, sort_lines, words
 from betarce.report.grid import band, label_below, legend_below, panel_grid, plain_log_ticks, say_inside, ticks_at
+from betarce.report.prepared import CELL, check_records
 from betarce.report.sheet import DASHES, SERIES
 from betarce.robustify.style import BLUE, GREY, ORANGE
 
@@ -30,7 +31,7 @@ def time_frame(records: pd.DataFrame) -> pd.DataFrame:
         that could not run), "answers" found, "cells", and "ms", "ms_low" and "ms_high", the median and quartiles.
         Base methods without BetaRCE are in the lines of their own base, with delta and confidence missing.
     """
-    table = checked(records)
+    table = check_records(records)
     bare = table["base"].eq("") & table["method"].isin(table["base"].unique())
     table = table.assign(base=table["base"].mask(bare, table["method"]))
     table = table[bare | table["delta"].notna()]

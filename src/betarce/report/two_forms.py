@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from betarce.errors import require
-from betarce.report.answers import CELL, OURS, PAPER, checked, in_order, sort_lines, words
+from betarce.report.answers import OURS, PAPER, in_order, sort_lines, words
 from betarce.report.grid import legend_below, plain_log_ticks
+from betarce.report.prepared import CELL, check_records
 from betarce.report.sheet import NORMAL, TWO_COLUMNS, tidy
 from betarce.robustify.style import BLUE, GREEN, ORANGE
 
@@ -32,7 +33,7 @@ def forms_frame(records: pd.DataFrame, *, base: str) -> pd.DataFrame:
         ours alone moves, and its quartiles "ratio_low" and "ratio_high". Over all pairs the mean distances
         "distance_paper" and "distance_ours", and the mean robustness "robustness_paper" and "robustness_ours".
     """
-    table = checked(records)
+    table = check_records(records)
     table = table[table["base"].eq(base)]
     keys = [*CELL, "row", "delta", "confidence"]
     sides = [table.loc[table["method"].eq(form), [*keys, "found", *_VALUES]] for form in (PAPER, OURS)]

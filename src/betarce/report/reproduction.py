@@ -1,0 +1,141 @@
+"""All that a reproduction has to show, in one folder: tables, figures, records, and a page that leads to them."""
+
+import gzip
+import json
+import os
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import pandas as pd
+
+import betarce
+from betarce.evaluate.plan import Cell, Plan
+from betarce.evaluate.records import breakdowns, finished_cells, records_table, summary
+from betarce.files import write_whole
+from betarce.report.atlas import INDEX, write_figures
+from betarce.report.book import write_tables
+from betarce.report.tables import markdown_table
+
+RECORDS = "records.csv.gz"
+_DIGITS = "%.6g"
+
+
+def write_reproduction(plan: Plan, out: str | os.PathLike[str], folder: Path, *, plan_text: str = "") -> Path:
+    """Write tables, figures and records of all finished cells of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    out : path
+        The folder of results that `run_plan` has filled, wholly or in part.
+    folder : Path
+        Made if it is not there; files of the same names are replaced.
+    plan_text : str
+        The plan as it was written, to be kept beside its results.
+
+    Returns
+    -------
+    Path
+        The page that leads to everything else, README.md.
+
+    Raises
+    ------
+    InvalidInput
+        If no cell is finished, or the folder is a file.
+    """
+    cells = plan.cells
+    finished = finished_cells(plan, out, cells)
+    records = records_table(finished)
+    tables = write_tables(records, folder / "tables", audit_members=plan.audit_members)
+    figures = write_figures(records, folder / "figures")
+    write_whole(folder / RECORDS, compressed(records))
+    if plan_text:
+        write_whole(folder / "plan.toml", plan_text)
+    pages = [path for path in tables.paths if path.suffix == ".md"]
+    pictures = sum(path.suffix == ".png" for path in figures)
+    lines = [
+        "# Results of a plan",
+        f"{len(finished)} of {len(cells)} cells are finished, with {len(records):,} records: [{RECORDS}]({RECORDS}). "
+        f"Made by betarce {betarce.__version__}." + (" The plan: [plan.toml](plan.toml)." if plan_text else ""),
+        "## Tables",
+        "\n".join(f"* [{_title(path)}](tables/{path.name})" for path in pages) or "None.",
+        "## Figures",
+        f"[{pictures} figures](figures/{INDEX}), each with its numbers.",
+        "## All methods",
+        "Means over the answers of all finished cells; *answers* counts them. Cells differ in size and difficulty, so "
+        "compare only lines of the same base.",
+        _methods(records),
+        *_failures(records),
+        "## Models",
+        "Accuracy on the part of each fold that is explained, mean over folds. The model is the same for all spaces.",
+        _accuracies(finished),
+        *_warnings(finished),
+    ]
+    if tables.left_out:
+        lines += ["## Left out", "\n".join(f"* {name}: {reason}" for name, reason in tables.left_out.items())]
+    return write_whole(folder / "README.md", "\n\n".join(lines) + "\n")
+
+
+def compressed(records: pd.DataFrame) -> bytes:
+    """Write records as gzipped CSV, six digits a number, the same bytes for the same records.
+
+    Examples
+    --------
+    >>> records = pd.DataFrame({"parameters": [{"tau": 0.5}], "ms": [1 / 3]})
+    >>> gzip.decompress(compressed(records)).decode().splitlines()
+    ['parameters,ms', '"{""tau"": 0.5}",0.333333']
+    """
+    plain = records.assign(parameters=[json.dumps(value, sort_keys=True) for value in records["parameters"]])
+    target = BytesIO()
+    with gzip.GzipFile(fileobj=target, mode="wb", mtime=0) as file:
+        file.write(plain.to_csv(index=False, float_format=_DIGITS, lineterminator="\n").encode("utf-8"))
+    return target.getvalue()
+
+
+def _title(path: Path) -> str:
+    return path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+
+
+def _methods(records: pd.DataFrame) -> str:
+    table = summary(records)
+    table["answers"] = [f"{round(f * n):,} of {n:,}" for f, n in zip(table["found"], table["rows"], strict=True)]
+    names = {
+        "base": "base",
+        "delta": "delta",
+        "confidence": "confidence",
+        "answers": "answers",
+        "robustness": "robustness",
+        "distance_to_base": "L1 to base",
+        "proximity_l1": "L1",
+        "proximity_l2": "L2",
+        "plausibility": "plausibility",
+        "ms": "ms a row",
+    }
+    shown = table.set_index("method")[list(names)].rename(columns=names)
+    return markdown_table(shown, left=2)
+
+
+def _failures(records: pd.DataFrame) -> list[str]:
+    broken = breakdowns(records)
+    if not broken:
+        return []
+    lines = [f"* {method}{f' from {base}' if base else ''}, in {n} cells: {why}" for method, base, why, n in broken]
+    return ["## Methods that could not run", "\n".join(lines)]
+
+
+def _accuracies(finished: Sequence[tuple[Cell, dict[str, object]]]) -> str:
+    lines = [{"data": cell.data, "family": cell.family, "accuracy": content["accuracy"]} for cell, content in finished]
+    table = pd.DataFrame(lines).pivot_table(index="data", columns="family", values="accuracy", sort=False)
+    return markdown_table(table, digits=3)
+
+
+def _warnings(finished: Sequence[tuple[Cell, dict[str, object]]]) -> list[str]:
+    said: dict[str, list[str]] = {}
+    for cell, content in finished:
+        for text in content["warnings"]:  # type: ignore[attr-defined]
+            said.setdefault(str(text), []).append(cell.name)
+    if not said:
+        return []
+    lines = [f"* {cells[0]}{f' and {len(cells) - 1} more' * (len(cells) > 1)}: {text}" for text, cells in said.items()]
+    return ["## What was said about members", "\n".join(lines)]
