@@ -2,10 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP_OPTIONS := --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL := $(BIN)/python -m pip install $(PIP_OPTIONS)
+# DiCE brings an xgboost that the tests' own cannot live with.
+PAPER := .venv-paper
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench guarantee methods check format lint types clean
+.PHONY: help demo test bench guarantee methods paper check format lint types clean
 
 help:                      ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -25,6 +28,9 @@ guarantee: $(VENV)/test    ## does the promise hold? simulate, resume, write doc
 methods: $(VENV)/test      ## all methods side by side; writes the table of docs/methods.md
 	@$(BIN)/python bench/methods.py
 
+paper: $(PAPER)/paper      ## the paper's experiments, tables and figures; hours, but it goes on where it stopped
+	@for plan in paper confidence members; do $(PAPER)/bin/betarce reproduce $$plan --out results/$$plan || exit 1; done
+
 check: format lint types test   ## all that CI runs
 
 format: $(VENV)/dev        ## is the code formatted?
@@ -37,7 +43,7 @@ types: $(VENV)/dev         ## mypy --strict on src
 	@$(BIN)/mypy
 
 clean:                     ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PAPER) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -60,3 +66,9 @@ $(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
 	@echo "Installing betarce with all development tools: some minutes ..."
 	@$(INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/test $(VENV)/core
+
+$(PAPER)/paper: pyproject.toml constraints.txt
+	@echo "Installing betarce with all that the paper's experiments need (LightGBM, DiCE, ...): some minutes ..."
+	@$(PYTHON) -m venv $(PAPER)
+	@$(PAPER)/bin/python -m pip install $(PIP_OPTIONS) --editable '.[data,dice,lightgbm,plot,trees]'
+	@touch $@
