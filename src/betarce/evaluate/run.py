@@ -22,18 +22,20 @@ take pickle, and a folder of results should be safe to pass on.
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
 from betarce.data import load
 from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning, CorruptFile, InvalidInput
+from betarce.evaluate import engines
 from betarce.evaluate.contest import Answer, Arena
 from betarce.evaluate.plan import Cell, Method, Plan
 from betarce.evaluate.records import Record, path_of, read_cell, write_cell
@@ -83,7 +85,14 @@ def survey(plan: Plan, out: str | os.PathLike[str], cells: Sequence[Cell]) -> di
 
 
 def run_plan(
-    plan: Plan, out: str | os.PathLike[str], *, only: str = "", n_jobs: int | None = None, verbose: int = 0
+    plan: Plan,
+    out: str | os.PathLike[str],
+    *,
+    only: str = "",
+    n_jobs: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    verbose: int = 0,
 ) -> Report:
     """Run the cells of a plan that are not finished.
 
@@ -96,14 +105,16 @@ def run_plan(
     only : str
         Run only cells whose name holds this.
     n_jobs : int or None
-        Cells at a time, as in joblib.
+        Cells at a time on this machine, as in joblib.
+    engine, address : str
+        Where cells are computed, see `betarce.evaluate.engines`. The files are written here in any case.
     verbose : int
         See `betarce.progress`.
 
     Raises
     ------
     InvalidInput
-        If the folder holds the same cells of another plan or version; nothing was done.
+        If the folder holds the same cells of another plan or version, or the engine cannot be used; nothing was done.
     """
     cells = choose_cells(plan, only)
     states = survey(plan, out, cells)
@@ -113,12 +124,17 @@ def run_plan(
     except (FileExistsError, NotADirectoryError):
         raise InvalidInput(f"`out` must be a folder; {os.fspath(out)!r} is a file.") from None
     failed: dict[str, str] = {}
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    with progress("Running cells", total=len(open_cells), verbose=verbose) as advance:
-        for name, error in parallel(delayed(_run_and_write)(cell, plan, os.fspath(out)) for cell in open_cells):
-            if error:
-                failed[name] = error
-            advance(1)
+    if open_cells:  # a cluster is not started for nothing
+        with (
+            engines.engine(engine, address=address, n_jobs=n_jobs) as compute,
+            progress("Running cells", total=len(open_cells), verbose=verbose) as advance,
+            closing(compute(partial(run_cell, plan=plan), open_cells)) as outcomes,
+        ):
+            for cell, content, error in outcomes:
+                error = error or _write(cell, plan, out, content)
+                if error:
+                    failed[cell.name] = error
+                advance(1)
     done = [cell.name for cell in open_cells if cell.name not in failed]
     return Report(
         done,
@@ -138,13 +154,13 @@ def _state(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> State:
     return "finished"
 
 
-def _run_and_write(cell: Cell, plan: Plan, out: str) -> tuple[str, str]:
-    """Run one cell; give its name, and why it failed if it did."""
+def _write(cell: Cell, plan: Plan, out: str | os.PathLike[str], content: dict[str, Any]) -> str:
+    """Write the records of a cell; say why if that failed."""
     try:
-        write_cell(cell, plan, out, run_cell(cell, plan))
+        write_cell(cell, plan, out, content)
     except Exception as error:  # noqa: BLE001 - one cell must not stop the others; its error is reported
-        return cell.name, f"{type(error).__name__}: {error}"
-    return cell.name, ""
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def run_cell(cell: Cell, plan: Plan) -> dict[str, Any]:
