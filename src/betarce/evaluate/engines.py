@@ -210,7 +210,8 @@ def _dask_cluster(n_jobs: int | None) -> Iterator[Any]:
             threads_per_worker=1,
             memory_limit=0,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any free port: without the dashboard there is a health check still
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
         ) as cluster,
     ):
