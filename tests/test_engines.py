@@ -19,11 +19,12 @@ import pytest
 import betarce
 import fragile
 from betarce.errors import InvalidInput, MissingExtra
-from betarce.evaluate import engines
-from betarce.evaluate.engines import attempt, engine
+from betarce.evaluate import workers
+from betarce.evaluate.engines import engine
 from betarce.evaluate.plan import read_plan
 from betarce.evaluate.records import read_cell
 from betarce.evaluate.run import run_plan
+from betarce.evaluate.workers import attempt
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
@@ -105,7 +106,7 @@ def family(pid):
         return []
 
 
-def workers(pid):
+def busy(pid):
     """Those of them that compute: workers of Dask, and those of Ray that have a task."""
     found = []
     for process in family(pid):
@@ -165,7 +166,7 @@ def test_a_cluster_whose_worker_is_killed_gives_what_one_process_gives(
     command = [*BETARCE, "reproduce", str(plan_file), "--out", str(tmp_path), "--engine", name, "--address", address]
     with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as driver:
         wait_for(lambda: results(tmp_path))
-        victim = wait_for(lambda: workers(pid))[0]
+        victim = wait_for(lambda: busy(pid))[0]
         victim.kill()
         n_done = len(results(tmp_path))
         said, complaints = driver.communicate(timeout=PATIENCE)
@@ -251,7 +252,7 @@ def test_nobody_at_the_address_is_found_out_soon(name):
 
 
 def test_a_cluster_without_workers_is_found_out(monkeypatch):
-    monkeypatch.setattr(engines, "_WORKERS_S", 0.1)
+    monkeypatch.setattr(workers, "WORKERS_S", 0.1)
     port = free_port()
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
     with running([*command, "--no-dashboard", "--dashboard-address=127.0.0.1:0"], stderr=subprocess.DEVNULL):
