@@ -12,12 +12,12 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 import betarce
-import fragile
 from betarce.errors import InvalidInput, MissingExtra
 from betarce.evaluate import workers
 from betarce.evaluate.engines import engine
@@ -41,7 +41,7 @@ audit_members = 5
 methods = {growing-spheres = {}, betarce = {}, betarce-paper = {}}
 """
 BETARCE = [sys.executable, "-c", "from betarce.cli import app; app()"]
-FRAGILE = [sys.executable, fragile.__file__]
+FRAGILE = [sys.executable, str(Path(__file__).with_name("fragile.py"))]
 ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -51,7 +51,7 @@ ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": uuid4().hex,  # else Ray writes one to the home directory
 }
-PATIENCE = 60
+PATIENCE = 120
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_what_kills_its_worker_again_and_again_is_given_up_alone(name):
         said = driver.communicate(timeout=PATIENCE)[0]
     report = json.loads(said.splitlines()[-1])
     outcomes = {item: (value, error) for item, value, error in report["outcomes"]}
-    assert outcomes.pop("killer") == (None, "Its worker died 3 times (killed, or out of memory?).")
+    assert outcomes.pop("killer") == (None, "Its worker died at least 3 times (killed, or out of memory?).")
     assert outcomes.pop("failure") == (None, "KeyError: 'failure'")
     assert outcomes == {item: (sum(map(int, item)), "") for item in ("1", "12", "123")}
     assert set(report["listening"]) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}

@@ -4,7 +4,8 @@ An engine maps a function over items and gives the outcomes as they complete, in
 promises:
 
 * A function that raises gives an outcome that says so; the others go on.
-* Work of a worker that died is done again elsewhere. An item whose worker died `ATTEMPTS` times is given up.
+* Work of a worker that died is done again elsewhere. An item whose worker died at least `ATTEMPTS` times
+  is given up.
 * Nothing is left running when the engine is left, whether by its end, an error or a key press.
 
 Under ``joblib.parallel_config(backend="dask")`` or ``"ray"`` the engine "local" uses that cluster. Joblib is asked only

@@ -11,7 +11,7 @@ import betarce
 from betarce.errors import InvalidInput
 
 ATTEMPTS = 3
-GIVEN_UP = f"Its worker died {ATTEMPTS} times (killed, or out of memory?)."
+GIVEN_UP = f"Its worker died at least {ATTEMPTS} times (killed, or out of memory?)."
 CONNECT_S = 10  # patience with an address
 WORKERS_S = 60  # patience with a cluster whose workers are still to come
 _one_at_a_time = Lock()
