@@ -211,7 +211,18 @@ def explain(
 def reproduce(
     plan: Annotated[str, typer.Argument(help="smoke, paper, confidence, members, or a TOML file.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of results; what is finished in it is kept.", show_default=False)],
-    jobs: Annotated[int, typer.Option(help="Cells at a time; -1 for one a core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Cells at a time on this machine; -1 for one a core.")] = -1,
+    engine: Annotated[
+        str, typer.Option(help="Where cells are computed: local, dask or ray. The files are written here.")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Running cluster: tcp://HOST:8786 for dask; auto, HOST:6379 or ray://HOST:10001 for ray. Without it a "
+            "cluster of --jobs workers is started on this machine for the run.",
+            show_default=False,
+        ),
+    ] = None,
     only: Annotated[str, typer.Option(help="Run only cells whose name holds this.")] = "",
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run cells again in which some method could not run.")
@@ -239,7 +250,9 @@ def reproduce(
             for cell, state in states.items():
                 console.print(f"  {escape(cell.name)}: {state}", soft_wrap=True)
             return
-        report = run_plan(chosen, out, only=only, retry_failed=retry_failed, n_jobs=jobs)
+        report = run_plan(
+            chosen, out, only=only, retry_failed=retry_failed, n_jobs=jobs, engine=engine, address=address
+        )
         for name in report.damaged:
             console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
         records = records_table(finished_cells(chosen, out, cells))

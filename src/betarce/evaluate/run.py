@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
-
-from joblib import Parallel, delayed
+from typing import Any, Literal
 
 from betarce.errors import CorruptFile, InvalidInput
+from betarce.evaluate import engines
 from betarce.evaluate.cell import run_cell
 from betarce.evaluate.plan import Cell, Plan
 from betarce.evaluate.records import path_of, read_cell, write_cell
@@ -58,6 +59,8 @@ def run_plan(
     only: str = "",
     retry_failed: bool = False,
     n_jobs: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
     verbose: int = 0,
 ) -> Report:
     """Run the cells of a plan that are not finished.
@@ -73,30 +76,39 @@ def run_plan(
     retry_failed : bool
         Run cells again in which some method could not run, for instance for want of an extra that is there now.
     n_jobs : int or None
-        Cells at a time, as in joblib.
+        Cells at a time on this machine, as in joblib.
+    engine, address : str
+        Where cells are computed, see `betarce.evaluate.engines`. The files are written here in any case.
     verbose : int
         See `betarce.progress`.
 
     Raises
     ------
     InvalidInput
-        If the folder holds the same cells of another plan or version; nothing was done.
+        If the folder holds the same cells of another plan or version, or the engine cannot be used; nothing was done.
     """
     cells = choose_cells(plan, only)
     states = survey(plan, out, cells)
+    shared = Path(out).resolve() / "shared"
     settled = ("finished",) if retry_failed else ("finished", "incomplete")
     open_cells = [cell for cell, state in states.items() if state not in settled]
     try:
-        path_of(cells[0], out).parent.mkdir(parents=True, exist_ok=True)
+        for folder in (path_of(cells[0], out).parent, shared):
+            folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InvalidInput(f"`out` must be a folder; {os.fspath(out)!r} is a file.") from None
     failed: dict[str, str] = {}
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    with progress("Running cells", total=len(open_cells), verbose=verbose) as advance:
-        for name, error in parallel(delayed(_run_and_write)(cell, plan, os.fspath(out)) for cell in open_cells):
-            if error:
-                failed[name] = error
-            advance(1)
+    if open_cells:  # a cluster is not started for nothing
+        with (
+            engines.engine(engine, address=address, n_jobs=n_jobs) as compute,
+            progress("Running cells", total=len(open_cells), verbose=verbose) as advance,
+            closing(compute(partial(_computed, plan=plan, shared=shared), open_cells)) as outcomes,
+        ):
+            for cell, content, error in outcomes:
+                error = error or _write(cell, plan, out, content)
+                if error:
+                    failed[cell.name] = error
+                advance(1)
     done = [cell.name for cell in open_cells if cell.name not in failed]
     return Report(
         done,
@@ -116,10 +128,15 @@ def _state(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> State:
     return "incomplete" if any(record["status"] == "failed" for record in records) else "finished"
 
 
-def _run_and_write(cell: Cell, plan: Plan, out: str) -> tuple[str, str]:
-    """Run one cell; give its name, and why it failed if it did."""
+def _write(cell: Cell, plan: Plan, out: str | os.PathLike[str], content: dict[str, Any]) -> str:
+    """Write the records of a cell; say why if that failed."""
     try:
-        write_cell(cell, plan, out, run_cell(cell, plan, shared=Path(out) / "shared"))
+        write_cell(cell, plan, out, content)
     except Exception as error:  # noqa: BLE001 - one cell must not stop the others; its error is reported
-        return cell.name, f"{type(error).__name__}: {error}"
-    return cell.name, ""
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _computed(cell: Cell, plan: Plan, shared: Path) -> dict[str, Any]:
+    """Run one cell, wherever that is: a worker on another machine may not see the folder that cells share."""
+    return run_cell(cell, plan, shared=shared if shared.is_dir() else None)
