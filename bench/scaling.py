@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import explain as explaining
+from betarce.evaluate.cell import run_cell
 from betarce.evaluate.engines import engine
-from betarce.evaluate.plan import Plan, plan_of, read_plan
+from betarce.evaluate.plan import Plan
+from betarce.evaluate.plan_file import plan_of, read_plan
 from betarce.evaluate.records import read_cell, write_cell
-from betarce.evaluate.run import run_cell, run_plan
+from betarce.evaluate.run import run_plan
 from timing import one_thread
 
 FAMILIES = ("logistic", "lightgbm", "network")

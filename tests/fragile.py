@@ -12,7 +12,7 @@ import psutil
 from joblib import Parallel, delayed, parallel_config
 
 from betarce.evaluate.engines import engine
-from betarce.evaluate.plan import read_plan
+from betarce.evaluate.plan_file import read_plan
 from betarce.evaluate.run import run_plan
 
 

@@ -21,7 +21,7 @@ import betarce
 from betarce.errors import InvalidInput, MissingExtra
 from betarce.evaluate import workers
 from betarce.evaluate.engines import engine
-from betarce.evaluate.plan import read_plan
+from betarce.evaluate.plan_file import read_plan
 from betarce.evaluate.records import read_cell
 from betarce.evaluate.run import run_plan
 from betarce.evaluate.workers import attempt

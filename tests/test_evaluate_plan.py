@@ -2,6 +2,7 @@
 
 import copy
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -198,3 +199,13 @@ def test_the_shipped_plans_are_sound_and_the_papers_is_its_protocol():
     assert {method.name for method in paper.methods if method.grid} == {"face", "rbr", "roar"}
     [theirs] = [method for method in paper.methods if method.method == "betarce-paper"]
     assert {paper.sizes(theirs, guarantee) for guarantee in paper.guarantees} == {(32, 0)}
+
+
+def test_the_page_on_plans_names_every_key_and_its_example_is_a_plan():
+    text = (Path(__file__).parents[1] / "docs" / "plans.md").read_text()
+    example = text.split("```toml\n")[1].split("```")[0]
+    assert len(plan_of(tomllib.loads(example), what="plans.md").cells) == 12
+    keys = text.split("## Keys")[1].split("## What is in the folder")[0]
+    missing = [name for name in Plan.__dataclass_fields__ if f"`{name}`" not in keys and name != "methods"]
+    assert not missing
+    assert all(f"| `{name}` |" in text for name in shipped_plans())
