@@ -322,6 +322,8 @@ class TestReproduce:
         [line] = [line for line in second.stdout.splitlines() if line.strip().startswith("betarce")]
         assert line.split()[:3] == ["betarce", "0.6", "6/6"]
         assert len(list((plan / "results" / "cells").glob("*.json"))) == 2
+        assert "Tables and figures: results/report/README.md." in second.stdout
+        assert "2 of 2 cells are finished" in (plan / "results" / "report" / "README.md").read_text()
 
     def test_a_dry_run_lists_the_cells_and_writes_nothing(self, plan):
         result = run("reproduce", "tiny.toml", "--out", "results", "--dry-run")
@@ -350,6 +352,7 @@ class TestReproduce:
         assert result.exit_code == 0, result.output
         assert "nice broke down in 2 cells: MissingExtra: install [it]" in result.stdout
         assert "betarce from nice broke down in 2 cells" in result.stdout
+        assert "--retry-failed runs these cells again" in result.stdout
         assert "  from growing-spheres" in result.stdout
 
     def test_a_damaged_file_is_named(self, plan):

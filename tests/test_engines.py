@@ -51,7 +51,7 @@ ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": uuid4().hex,  # else Ray writes one to the home directory
 }
-PATIENCE = 120
+PATIENCE = 300
 
 
 @pytest.fixture(scope="module")

@@ -270,8 +270,8 @@ def reproduce(
         )
         if not records.empty:
             with friendly_warnings(), console.status("Writing tables and figures"):
-                page = write_reproduction(chosen, out, out / "report", plan_text=plan_text(plan))
-            console.print(f"Tables and figures: {escape(str(page))}.", soft_wrap=True)
+                write_reproduction(chosen, out, out / "report", plan_text=plan_text(plan))
+            console.print(f"Tables and figures: {escape(str(out / 'report' / 'README.md'))}.", soft_wrap=True)
     for name, error in report.failed.items():
         typer.secho(f"Failed: {name}: {error}", err=True, fg="red")
     if report.failed:

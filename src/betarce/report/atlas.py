@@ -199,7 +199,7 @@ def _time(table: pd.DataFrame) -> _Sheet:
         return _Sheet("time", frame, missing={"": "only one delta was run"})
     caption = (
         f"Time a row takes against delta: median over data sets, spaces and folds, confidence {confidence:g}; bands "
-        "are quartiles. BetaRCE's time includes that of its base method, and leaves out the training of members."
+        "are quartiles. It is BetaRCE's own time, without that of its base method and the training of members."
     )
     return _Sheet("time", frame, {"": (caption, partial(draw_time, frame, confidence=confidence))})
 

@@ -22,7 +22,8 @@ def time_frame(records: pd.DataFrame) -> pd.DataFrame:
     """Find the median time a row takes, and its quartiles.
 
     A record holds the time of its whole batch over its rows. So the median is over cells, each counted once: a data
-    set, space and fold. Rows without an answer took their time too and are part of it.
+    set, space and fold. Rows without an answer took their time too and are part of it. BetaRCE's time is its own: that of
+    its base method in the same cell is taken off, as far as it has a record.
 
     Returns
     -------
@@ -38,7 +39,12 @@ def time_frame(records: pd.DataFrame) -> pd.DataFrame:
     line = ["family", "base", "method", "delta", "confidence"]
     groups = table.groupby([*dict.fromkeys([*CELL, *line])], dropna=False, sort=False)
     cells = groups.agg(rows=("row", "size"), timed=("ms", "count"), answers=("found", "sum"), ms=("ms", "mean"))
-    spread = cells.reset_index().groupby(line, dropna=False, sort=False)
+    cells = cells.reset_index()
+    place = [*CELL, "base"]
+    alone = cells[cells["delta"].isna()].set_index(place)["ms"]
+    before = pd.MultiIndex.from_frame(cells[place]).map(alone.to_dict()).to_numpy(float)
+    cells["ms"] -= pd.Series(before).fillna(0.0).where(cells["delta"].notna(), 0.0)
+    spread = cells.groupby(line, dropna=False, sort=False)
     frame = spread.agg(
         rows=("rows", "sum"),
         timed=("timed", "sum"),
