@@ -22,8 +22,8 @@ def time_frame(records: pd.DataFrame) -> pd.DataFrame:
     """Find the median time a row takes, and its quartiles.
 
     A record holds the time of its whole batch over its rows. So the median is over cells, each counted once: a data
-    set, space and fold. Rows without an answer took their time too and are part of it. BetaRCE's time is its own: that of
-    its base method in the same cell is taken off, as far as it has a record.
+    set, space and fold. Rows without an answer took their time too and are part of it. BetaRCE's time is its own: that
+    of its base method in the same cell is taken off, as far as it has a record.
 
     Returns
     -------
