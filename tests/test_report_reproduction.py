@@ -26,7 +26,9 @@ def finished(tmp_path_factory):
 
 def test_the_page_leads_to_tables_figures_records_and_the_plan(finished, tmp_path):
     changed, out = finished
-    page = write_reproduction(changed, out, tmp_path / "report", plan_text="data = []\n")
+    page = write_reproduction(
+        changed, finished_cells(changed, out, changed.cells), tmp_path / "report", plan_text="data = []\n"
+    )
     text = page.read_text()
     assert "2 of 2 cells are finished" in text
     links = [part.partition(")")[0] for part in text.split("](")[1:]]
@@ -40,7 +42,10 @@ def test_the_page_leads_to_tables_figures_records_and_the_plan(finished, tmp_pat
 
 def test_the_records_are_all_there_and_the_same_bytes_again(finished, tmp_path):
     changed, out = finished
-    first, again = (write_reproduction(changed, out, tmp_path / name).parent for name in ("a", "b"))
+    first, again = (
+        write_reproduction(changed, finished_cells(changed, out, changed.cells), tmp_path / name).parent
+        for name in ("a", "b")
+    )
     content = (first / "records.csv.gz").read_bytes()
     assert content == (again / "records.csv.gz").read_bytes()
     table = pd.read_csv(io.BytesIO(gzip.decompress(content)))
@@ -55,7 +60,12 @@ def test_a_part_of_a_plan_will_do_but_nothing_will_not(finished, tmp_path):
     path = path_of(changed.cells[0], tmp_path)
     path.parent.mkdir()
     with pytest.raises(InvalidInput, match="No cell of the plan is finished yet"):
-        write_reproduction(changed, tmp_path, tmp_path / "report")
+        write_reproduction(changed, finished_cells(changed, tmp_path, changed.cells), tmp_path / "report")
     path.write_bytes(path_of(changed.cells[0], out).read_bytes())
     path_of(changed.cells[1], tmp_path).write_text("damaged")
-    assert "1 of 2 cells are finished" in write_reproduction(changed, tmp_path, tmp_path / "report").read_text()
+    assert (
+        "1 of 2 cells are finished"
+        in write_reproduction(
+            changed, finished_cells(changed, tmp_path, changed.cells), tmp_path / "report"
+        ).read_text()
+    )

@@ -255,7 +255,8 @@ def reproduce(
         )
         for name in report.damaged:
             console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
-        records = records_table(finished_cells(chosen, out, cells))
+        finished = finished_cells(chosen, out, chosen.cells)
+        records = records_table([(cell, content) for cell, content in finished if only in cell.name])
         console.print(methods_table(summary(records)))
         broken = breakdowns(records)
         for method, base, reason, n in broken:
@@ -268,9 +269,9 @@ def reproduce(
             f"{len(report.failed)} failed. Records are in {escape(str(out / 'cells'))}.",
             soft_wrap=True,
         )
-        if not records.empty:
+        if finished:
             with friendly_warnings(), console.status("Writing tables and figures"):
-                write_reproduction(chosen, out, out / "report", plan_text=plan_text(plan))
+                write_reproduction(chosen, finished, out / "report", plan_text=plan_text(plan))
             console.print(f"Tables and figures: {escape(str(out / 'report' / 'README.md'))}.", soft_wrap=True)
     for name, error in report.failed.items():
         typer.secho(f"Failed: {name}: {error}", err=True, fg="red")

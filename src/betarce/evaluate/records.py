@@ -13,7 +13,7 @@ import pandas as pd
 import betarce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.evaluate.plan import Cell, Plan
-from betarce.files import digest, read_text, seal, unseal, write_whole
+from betarce.files import digest, read_text, seal, unseal
 
 Record = dict[str, Any]
 FORMAT = 1
@@ -32,8 +32,8 @@ def fingerprint(records: Sequence[Record]) -> str:
     return digest({"records": [{k: v for k, v in record.items() if k != "ms"} for record in records]})
 
 
-def write_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str], content: Mapping[str, Any]) -> Path:
-    """Write the records of a cell whole or not at all, with all that is needed to tell where they come from."""
+def cell_text(cell: Cell, plan: Plan, content: Mapping[str, Any]) -> str:
+    """Give the sealed text of a cell's file: its records, with all that tells where they come from."""
     document = {
         "betarce_cell": FORMAT,
         "version": betarce.__version__,
@@ -44,7 +44,7 @@ def write_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str], content: Map
         "fingerprint": fingerprint(content["records"]),
         **content,
     }
-    return write_whole(path_of(cell, out), seal(document))
+    return seal(document)
 
 
 def read_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> dict[str, Any]:

@@ -6,13 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.evaluate import engines
 from betarce.evaluate.cell import run_cell
 from betarce.evaluate.plan import Cell, Plan
-from betarce.evaluate.records import path_of, read_cell, write_cell
+from betarce.evaluate.records import cell_text, path_of, read_cell
+from betarce.files import write_whole
 from betarce.progress import progress
 
 State = Literal["finished", "incomplete", "missing", "damaged"]
@@ -104,8 +105,8 @@ def run_plan(
             progress("Running cells", total=len(open_cells), verbose=verbose) as advance,
             closing(compute(partial(_computed, plan=plan, shared=shared), open_cells)) as outcomes,
         ):
-            for cell, content, error in outcomes:
-                error = error or _write(cell, plan, out, content)
+            for cell, text, error in outcomes:
+                error = error or _write(cell, out, text)
                 if error:
                     failed[cell.name] = error
                 advance(1)
@@ -128,15 +129,18 @@ def _state(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> State:
     return "incomplete" if any(record["status"] == "failed" for record in records) else "finished"
 
 
-def _write(cell: Cell, plan: Plan, out: str | os.PathLike[str], content: dict[str, Any]) -> str:
-    """Write the records of a cell; say why if that failed."""
+def _write(cell: Cell, out: str | os.PathLike[str], text: str) -> str:
+    """Write the file of a cell; say why if that failed."""
     try:
-        write_cell(cell, plan, out, content)
+        write_whole(path_of(cell, out), text)
     except Exception as error:  # noqa: BLE001 - one cell must not stop the others; its error is reported
         return f"{type(error).__name__}: {error}"
     return ""
 
 
-def _computed(cell: Cell, plan: Plan, shared: Path) -> dict[str, Any]:
-    """Run one cell, wherever that is: a worker on another machine may not see the folder that cells share."""
-    return run_cell(cell, plan, shared=shared if shared.is_dir() else None)
+def _computed(cell: Cell, plan: Plan, shared: Path) -> str:
+    """Run one cell, wherever that is: a worker on another machine may not see the folder that cells share.
+
+    Sealing takes longer than writing, so the worker does it and the driver has nothing to do but write.
+    """
+    return cell_text(cell, plan, run_cell(cell, plan, shared=shared if shared.is_dir() else None))

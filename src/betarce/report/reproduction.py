@@ -2,33 +2,34 @@
 
 import gzip
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 import betarce
 from betarce.evaluate.plan import Cell, Plan
-from betarce.evaluate.records import breakdowns, finished_cells, records_table, summary
+from betarce.evaluate.records import breakdowns, records_table, summary
 from betarce.files import write_whole
 from betarce.report.atlas import INDEX, write_figures
 from betarce.report.book import write_tables
 from betarce.report.tables import markdown_table
 
+Finished = Sequence[tuple[Cell, Mapping[str, Any]]]
 RECORDS = "records.csv.gz"
 _DIGITS = "%.6g"
 
 
-def write_reproduction(plan: Plan, out: str | os.PathLike[str], folder: Path, *, plan_text: str = "") -> Path:
-    """Write tables, figures and records of all finished cells of a plan.
+def write_reproduction(plan: Plan, finished: Finished, folder: Path, *, plan_text: str = "") -> Path:
+    """Write tables, figures and records of the finished cells of a plan.
 
     Parameters
     ----------
     plan : Plan
-    out : path
-        The folder of results that `run_plan` has filled, wholly or in part.
+    finished : sequence of (Cell, dict)
+        The cells that are finished, see `betarce.evaluate.records.finished_cells`; a part of the plan will do.
     folder : Path
         Made if it is not there; files of the same names are replaced.
     plan_text : str
@@ -44,8 +45,6 @@ def write_reproduction(plan: Plan, out: str | os.PathLike[str], folder: Path, *,
     InvalidInput
         If no cell is finished, or the folder is a file.
     """
-    cells = plan.cells
-    finished = finished_cells(plan, out, cells)
     records = records_table(finished)
     tables = write_tables(records, folder / "tables", audit_members=plan.audit_members)
     figures = write_figures(records, folder / "figures")
@@ -56,7 +55,7 @@ def write_reproduction(plan: Plan, out: str | os.PathLike[str], folder: Path, *,
     pictures = sum(path.suffix == ".png" for path in figures)
     lines = [
         "# Results of a plan",
-        f"{len(finished)} of {len(cells)} cells are finished, with {len(records):,} records: [{RECORDS}]({RECORDS}). "
+        f"{len(finished)} of {len(plan.cells)} cells are finished, with {len(records):,} records: [{RECORDS}]({RECORDS}). "
         f"Made by betarce {betarce.__version__}." + (" The plan: [plan.toml](plan.toml)." if plan_text else ""),
         "## Tables",
         "\n".join(f"* [{_title(path)}](tables/{path.name})" for path in pages) or "None.",
@@ -124,16 +123,16 @@ def _failures(records: pd.DataFrame) -> list[str]:
     return ["## Methods that could not run", "\n".join(lines)]
 
 
-def _accuracies(finished: Sequence[tuple[Cell, dict[str, object]]]) -> str:
+def _accuracies(finished: Finished) -> str:
     lines = [{"data": cell.data, "family": cell.family, "accuracy": content["accuracy"]} for cell, content in finished]
     table = pd.DataFrame(lines).pivot_table(index="data", columns="family", values="accuracy", sort=False)
     return markdown_table(table, digits=3)
 
 
-def _warnings(finished: Sequence[tuple[Cell, dict[str, object]]]) -> list[str]:
+def _warnings(finished: Finished) -> list[str]:
     said: dict[str, list[str]] = {}
     for cell, content in finished:
-        for text in content["warnings"]:  # type: ignore[attr-defined]
+        for text in content["warnings"]:
             said.setdefault(str(text), []).append(cell.name)
     if not said:
         return []
