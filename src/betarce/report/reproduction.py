@@ -55,8 +55,9 @@ def write_reproduction(plan: Plan, finished: Finished, folder: Path, *, plan_tex
     pictures = sum(path.suffix == ".png" for path in figures)
     lines = [
         "# Results of a plan",
-        f"{len(finished)} of {len(plan.cells)} cells are finished, with {len(records):,} records: [{RECORDS}]({RECORDS}). "
-        f"Made by betarce {betarce.__version__}." + (" The plan: [plan.toml](plan.toml)." if plan_text else ""),
+        f"{len(finished)} of {len(plan.cells)} cells are finished, by betarce {betarce.__version__}. The "
+        f"{len(records):,} records are in [{RECORDS}]({RECORDS})."
+        + (" The plan is [plan.toml](plan.toml)." if plan_text else ""),
         "## Tables",
         "\n".join(f"* [{_title(path)}](tables/{path.name})" for path in pages) or "None.",
         "## Figures",
