@@ -8,6 +8,7 @@ import pandas as pd
 
 from betarce.errors import InvalidInput
 from betarce.files import write_whole
+from betarce.report.agreement import agreement_markdown, agreement_table
 from betarce.report.comparison import FAMILIES, METHODS, PAPER_TABLES, comparison_markdown, comparison_table
 from betarce.report.correlation import correlation_markdown, correlation_table
 from betarce.report.generalisation import generalisation_frame, generalisation_markdown
@@ -76,6 +77,11 @@ def _tables(records: pd.DataFrame, audit_members: int) -> dict[str, _Table]:
     tables: dict[str, _Table] = {
         f"comparison-{family}-{base}": _comparison(records, family, base) for family, base in PAPER_TABLES
     }
+    tables["agreement"] = (
+        lambda: agreement_table(records),
+        agreement_markdown,
+        "There are no records of a data set and method that the paper's tables have.",
+    )
     tables["generalisation"] = (
         lambda: generalisation_frame(records),
         generalisation_markdown,
