@@ -162,13 +162,14 @@ def test_what_is_taken_from_the_folder_is_what_was_computed(family, tmp_path, mo
     assert sorted(tmp_path.iterdir()) == files
 
 
+@pytest.mark.parametrize("which", [0, -1], ids=["base points", "members"])
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"\x80\x04." + b, lambda b: b""])
-def test_a_damaged_file_is_named_and_its_content_computed_again(damage, tmp_path):
+def test_a_damaged_file_is_named_and_its_content_computed_again(damage, which, tmp_path):
     changed = plan(methods={"betarce": {}}, deltas=[0.6])
     [cell] = changed.cells
     first = run_cell(cell, changed, shared=tmp_path)
     assert first["warnings"] == []
-    path = max(tmp_path.iterdir(), key=lambda each: each.stat().st_size)  # of members
+    path = sorted(tmp_path.iterdir(), key=lambda each: each.stat().st_size)[which]
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     again = run_cell(cell, changed, shared=tmp_path)
@@ -176,7 +177,8 @@ def test_a_damaged_file_is_named_and_its_content_computed_again(damage, tmp_path
     assert path.name in said
     assert "computed again" in said
     assert fingerprint(again["records"]) == fingerprint(first["records"])
-    assert path.read_bytes() == whole
+    if which:
+        assert path.read_bytes() == whole  # the time that base points took is never the same
 
 
 def test_cells_share_what_is_defined_alike_and_nothing_else(tmp_path):

@@ -79,8 +79,6 @@ def run_cell(cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = 
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BetarceWarning)
         stage = _Stage(cell, plan, Store(shared))
-        # What follows takes parts of the same members: its warnings would repeat those of the whole.
-        warnings.simplefilter("ignore", BetarceWarning)
         records = list(stage.records())
     said = [str(warning.message) for warning in caught if issubclass(warning.category, BetarceWarning)]
     return {
@@ -246,7 +244,7 @@ class _Stage:
         """Give a form of BetaRCE for one guarantee, on members that are trained already."""
         form = FORMS[method.method]
         n_search, n_certify = self.plan.sizes(method, guarantee)
-        return BetaRCE(
+        rce = BetaRCE(
             self.model,
             space=Given([*self.searching[:n_search], *self.certifying[:n_certify]]),
             search=form.searching(method.parameters),
@@ -258,7 +256,11 @@ class _Stage:
             delta=guarantee.delta,
             confidence=guarantee.confidence,
             prior=guarantee.prior,
-        ).fit(self.fold.X_train, self.fold.y_train)
+        )
+        with warnings.catch_warnings():
+            # These are parts of the same members: warnings would repeat those of the whole.
+            warnings.simplefilter("ignore", BetarceWarning)
+            return rce.fit(self.fold.X_train, self.fold.y_train)
 
     def _own(self, fitted: BetaRCE, method: Method, base_name: str) -> tuple[Answer, dict[str, Any]]:
         base, _ = self._base(base_name)
