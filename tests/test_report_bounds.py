@@ -8,14 +8,7 @@ from betarce.report.bounds import bounds_frame, draw_both_bounds, draw_bounds
 from figure_checks import assert_legible, legend_texts, lines_by_label
 from figure_records import SIX, SPACES, bare, made_up_records, record, unanswered
 
-pytest.importorskip("matplotlib").use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")

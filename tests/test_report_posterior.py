@@ -24,14 +24,7 @@ from betarce.report.posterior import (
 from betarce.report.tables import markdown_table
 from test_posterior import PAPER_ALPHAS, PAPER_TABLE
 
-pytest.importorskip("matplotlib").use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def legend_texts(ax):

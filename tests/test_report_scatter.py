@@ -7,14 +7,7 @@ import pytest
 from betarce.report.scatter import draw_scatter, scatter_frame
 from figure_checks import assert_legible
 
-pytest.importorskip("matplotlib").use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+pytest.importorskip("matplotlib.pyplot")
 
 
 def distances(x, y, **changes):

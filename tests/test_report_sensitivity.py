@@ -15,16 +15,9 @@ from betarce.report.sensitivity import (
 from figure_checks import assert_legible, legend_texts, lines_by_label
 from figure_records import made_up_records, record, unanswered
 
-pytest.importorskip("matplotlib").use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
+pytest.importorskip("matplotlib.pyplot")
 
 WHERE = {"family": "network", "base": "growing-spheres"}
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -18,19 +18,12 @@ from betarce.report.steps import (
     shells_frame,
 )
 
-pytest.importorskip("matplotlib").use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 FEATURES = FeatureSpace.infer(np.array([[0.0, 0.0], [2.0, 1.0]]))
 BASE = np.array([[0.6, 0.5]])
 BOX = FEATURES.box(BASE)
 PLACES = ["x1", "x2"]
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def to_the_right(points, rows):

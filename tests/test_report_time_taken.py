@@ -8,14 +8,7 @@ from betarce.report.time_taken import draw_time, time_frame
 from figure_checks import assert_legible, legend_texts, lines_by_label
 from figure_records import bare, made_up_records, record, unanswered
 
-pytest.importorskip("matplotlib").use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+pytest.importorskip("matplotlib.pyplot")
 
 
 def test_the_frame_by_hand():

@@ -13,14 +13,7 @@ from answers_by_hand import GUARANTEE, answer, batch, failure
 from betarce.features import FeatureSpace
 from betarce.robustify.pictures import change_frame, vote_in_words, votes_frame
 
-pytest.importorskip("matplotlib").use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def drawn_texts(axes):
