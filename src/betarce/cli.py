@@ -229,7 +229,7 @@ def reproduce(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
 ) -> None:
-    """Run the experiments of a plan, cell by cell; stop it at any time, and the same command goes on."""
+    """Run the experiments of a plan, then write its tables and figures; stop at any time, the same command goes on."""
     from rich.console import Console
     from rich.markup import escape
 

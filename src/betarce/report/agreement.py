@@ -43,7 +43,7 @@ def agreement_table(records: pd.DataFrame) -> pd.DataFrame:
             robustness_paper=pd.concat(theirs, axis=1).mean(axis=1),
             **{f"{name}_ratio": table[name] / table[f"{name}_paper"] for name in _RATIOS},
         )
-        known = table[table["robustness_paper"].notna()]
+        known = table[table["robustness_paper"].notna()].sort_values("method", key=_places, kind="stable")
         for key, group in known.groupby(_GROUP, sort=False, dropna=False):
             ratios = {f"{name}_ratio": group[f"{name}_ratio"].median() for name in _RATIOS}
             means = {name: group[name].mean() for name in ("robustness", "robustness_paper")}
@@ -81,6 +81,12 @@ def agreement_markdown(table: pd.DataFrame) -> str:
             markdown_table(pd.DataFrame(rows).set_index("Method"), digits=2, left=1),
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def _places(methods: "pd.Series[str]") -> "pd.Series[int]":
+    """Sort methods as the paper does, settings of RobX by their names."""
+    order = [*METHODS]
+    return methods.map(lambda name: (order.index("robx"), name) if name.startswith("robx") else (order.index(name), ""))
 
 
 def _name(line: Mapping[Any, Any]) -> str:

@@ -15,7 +15,7 @@ from betarce.evaluate.records import breakdowns, records_table, summary
 from betarce.files import write_whole
 from betarce.report.atlas import INDEX, write_figures
 from betarce.report.book import write_tables
-from betarce.report.tables import markdown_table
+from betarce.report.tables import markdown_table, one_line
 
 Finished = Sequence[tuple[Cell, Mapping[str, Any]]]
 RECORDS = "records.csv.gz"
@@ -131,11 +131,13 @@ def _accuracies(finished: Finished) -> str:
 
 
 def _warnings(finished: Finished) -> list[str]:
-    said: dict[str, list[str]] = {}
+    """Give the first sentence of each warning, by data set, family and space; the files of the cells have the rest."""
+    said: dict[str, dict[str, None]] = {}
     for cell, content in finished:
         for text in content["warnings"]:
-            said.setdefault(str(text), []).append(cell.name)
+            place = f"{cell.data}, {cell.family}, {cell.space}"
+            said.setdefault(place, {})[one_line(text).partition(". ")[0]] = None
     if not said:
         return []
-    lines = [f"* {cells[0]}{f' and {len(cells) - 1} more' * (len(cells) > 1)}: {text}" for text, cells in said.items()]
+    lines = [f"* {place}: {'; '.join(texts)}." for place, texts in said.items()]
     return ["## What was said about members", "\n".join(lines)]
