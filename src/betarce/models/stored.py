@@ -18,6 +18,8 @@ _ABOUT = "about"
 def pack(models: Sequence[object]) -> dict[str, AnyArray]:
     """Write fitted models as arrays: those of the paper's families, alone or in a `ValidationSplit`.
 
+    They must have been trained on arrays: names of columns are not kept.
+
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression

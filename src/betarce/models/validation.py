@@ -47,7 +47,7 @@ class ValidationSplit(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         train, held = split_rows(np.asarray(y), self.validation, self.random_state)
         parts = [_safe_indexing(table, rows) for table in (X, y) for rows in (train, held)]
         self.estimator_ = clone(self.estimator)
-        self.estimator_.fit(parts[0], parts[2], **_evaluation_set(self.estimator_, parts[1], parts[3]))
+        self.estimator_.fit(parts[0], parts[2], **_evaluation_set(self.estimator_, *parts[1:]))
         self.classes_ = self.estimator_.classes_
         return self
 
@@ -62,12 +62,14 @@ class ValidationSplit(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return np.asarray(self.estimator_.predict_proba(X))
 
 
-def _evaluation_set(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
+def _evaluation_set(estimator: Any, X: Any, y_train: Any, y: Any) -> dict[str, Any]:
     """Hand the validation rows to a LightGBM classifier under the name that its version knows."""
     if not type(estimator).__module__.startswith("lightgbm"):
         return {}
-    known = signature(estimator.fit).parameters
-    return {"eval_X": X, "eval_y": y} if "eval_X" in known else {"eval_set": [(X, y)]}
+    if "eval_X" not in signature(estimator.fit).parameters:
+        return {"eval_set": [(X, y)]}
+    # Under the newer name it takes the labels as they are, while it trains on their places among the classes.
+    return {"eval_X": X, "eval_y": np.searchsorted(np.unique(np.asarray(y_train)), np.asarray(y))}
 
 
 def split_rows(y: AnyArray, validation: float, seed: int | None) -> tuple[AnyArray, AnyArray]:
