@@ -61,7 +61,7 @@ def write_reproduction(plan: Plan, finished: Finished, folder: Path, *, plan_tex
         "## Tables",
         "\n".join(f"* [{_title(path)}](tables/{path.name})" for path in pages) or "None.",
         "## Figures",
-        f"[{pictures} figures](figures/{INDEX}), each with its numbers.",
+        f"[{pictures} figure{'s' * (pictures != 1)}](figures/{INDEX}), with the numbers that they show.",
         "## All methods",
         "Means over the answers of all finished cells; *answers* counts them. Cells differ in size and difficulty, so "
         "compare only lines of the same base.",
