@@ -61,16 +61,6 @@ def bounds_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFra
         One line a data set, space, method, delta and confidence: "rows" asked, "answers" found, and over those the
         mean and standard deviation ("..._sd") of "robustness", "lower_bound" and "upper_bound". Base methods without
         BetaRCE have a line too, their delta, confidence and bounds missing.
-
-    Examples
-    --------
-    >>> cell = {"data": "car", "family": "network", "space": "seed", "fold": 0, "method": "betarce", "base": "dice"}
-    >>> promise = {"delta": 0.8, "confidence": 0.95, "lower_bound": 0.83, "upper_bound": 0.99}
-    >>> answers = [cell | promise | {"row": row, "found": True, "robustness": 0.9 + 0.1 * row} for row in range(2)]
-    >>> frame = bounds_frame(pd.DataFrame(answers), family="network", base="dice")
-    >>> frame[["data", "rows", "answers", "robustness", "lower_bound"]]
-      data  rows  answers  robustness  lower_bound
-    0  car     2        2        0.95         0.83
     """
     table = check_records(records)
     bare = table["base"].eq("") & table["method"].isin(table["base"].unique())
