@@ -16,6 +16,8 @@ from betarce.progress import progress
 from betarce.seeding import derive
 from betarce.spaces import Given, Job, Seed, Space, Trainer
 
+_ODD_ROWS = 2000
+
 
 @dataclass(frozen=True, eq=False)
 class Draw:
@@ -140,13 +142,14 @@ def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: ob
     roles : sequence of Ensemble
         The members drawn, for each role.
     points : array of shape (n, d)
-        Training rows.
+        Training rows; the first 2,000 are looked at.
     space, estimator : object
         What they were drawn from, for the message.
     """
     n = sum(map(len, roles))
     if n < 2:
         return
+    points = points[:_ODD_ROWS]
     margins = np.hstack([members.margins(points, members.classes[1]) for members in roles])
     # Equal members may differ in the last bit: a matrix product rounds its last few columns in another way.
     scale = np.abs(margins[np.isfinite(margins)]).max(initial=0.0)

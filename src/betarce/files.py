@@ -47,6 +47,15 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def make_folder(folder: str | os.PathLike[str]) -> Path:
+    """Give a folder, made if it is not there; refuse what is a file."""
+    target = Path(folder).resolve()
+    if target.exists() and not target.is_dir():
+        raise InvalidInput(f"`folder` must be a folder, or not there yet; {str(target)!r} is a file.")
+    target.mkdir(parents=True, exist_ok=True)
+    return target
+
+
 def seal(document: Mapping[str, Any]) -> str:
     """Write a document as JSON that people can read, with a digest of its content.
 

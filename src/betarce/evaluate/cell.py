@@ -57,7 +57,6 @@ from betarce.seeding import derive, generator
 from betarce.spaces import Given, check_space
 
 _SCORES = ("robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed")
-_ODD_ROWS = 2000
 
 
 def run_cell(cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -138,7 +137,7 @@ class _Stage:
         self.searching = self._drawn("search", n_search)
         self.certifying = self._drawn("certify", n_certify)
         pools = [self._ensemble(models) for models in (self.searching, self.certifying) if models]
-        warn_of_odd_members(pools, self.fold.X_train[:_ODD_ROWS], check_space(cell.space), self.model)
+        warn_of_odd_members(pools, self.fold.X_train, check_space(cell.space), self.model)
         audited = dict.fromkeys([cell.space, *plan.audit_spaces])
         self.audits = {
             space: self._ensemble(self._drawn("audit", plan.audit_members, space=space)) for space in audited

@@ -17,7 +17,7 @@ from betarce.files import digest, read_text, seal, unseal
 
 Record = dict[str, Any]
 FORMAT = 1
-_CELL = [each.name for each in fields(Cell)]
+CELL = [each.name for each in fields(Cell)]
 _GROUP = ["method", "base", "delta", "confidence"]
 _MEANS = ["found", "robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed", "ms"]
 
@@ -116,6 +116,6 @@ def breakdowns(records: pd.DataFrame) -> list[tuple[str, str, str, int]]:
     if records.empty:
         return []
     failed = records[records["status"] == "failed"].fillna({"base": ""})
-    places = failed.drop_duplicates([*_CELL, "method", "base", "reason"])
+    places = failed.drop_duplicates([*CELL, "method", "base", "reason"])
     counts = Counter(zip(places["method"], places["base"], places["reason"], strict=True))
     return [(*key, n) for key, n in counts.items()]

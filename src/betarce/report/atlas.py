@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from betarce.errors import BetarceWarning, InvalidInput, MissingExtra, require
-from betarce.files import write_whole
+from betarce.files import make_folder, write_whole
 from betarce.report.answers import OURS, PAPER, in_order, words
 from betarce.report.bounds import bounds_frame, draw_both_bounds, draw_bounds
 from betarce.report.prepared import check_records
@@ -73,12 +73,9 @@ def write_figures(records: pd.DataFrame, folder: Path) -> list[Path]:
     BetarceWarning
         If matplotlib is not installed: then only the numbers are written.
     """
-    folder = Path(folder).resolve()
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"`folder` must be a folder, or not there yet; {str(folder)!r} is a file.")
+    folder = make_folder(folder)
     table = check_records(records)
     can_draw = _can_draw()
-    folder.mkdir(parents=True, exist_ok=True)
     shown: list[str] = []
     left_out: dict[str, list[str]] = {} if can_draw else {_NO_PICTURES: ["all pictures"]}
     written: list[Path] = []

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from betarce.errors import InvalidInput
-from betarce.files import write_whole
+from betarce.files import make_folder, write_whole
 from betarce.report.agreement import agreement_markdown, agreement_table
 from betarce.report.comparison import FAMILIES, METHODS, PAPER_TABLES, comparison_markdown, comparison_table
 from betarce.report.correlation import correlation_markdown, correlation_table
@@ -54,10 +53,7 @@ def write_tables(records: pd.DataFrame, folder: Path, *, audit_members: int = 30
         If there are no records, a column is missing, or the folder is a file.
     """
     check_records(records)
-    folder = folder.resolve()
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"`folder` must be a folder, or not there yet; {str(folder)!r} is a file.")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(folder)
     written = Written([], {})
     for name, (compute, write, missing) in _tables(records, audit_members).items():
         table = compute()

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import FloatArray
+from betarce.evaluate.records import CELL
 from betarce.report.comparison import METHODS
-from betarce.report.prepared import CELL, check_records
+from betarce.report.prepared import check_records
 from betarce.report.published import published_correlation
 from betarce.report.tables import markdown_table
 

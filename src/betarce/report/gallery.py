@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from betarce.errors import InvalidInput
-from betarce.files import write_whole
+from betarce.files import make_folder, write_whole
 from betarce.report.posterior import (
     beta_frame,
     compared_delta_table,
@@ -19,10 +18,7 @@ from betarce.report.tables import markdown_table
 
 def write_gallery(folder: Path) -> list[Path]:
     """Write the figures as PNG, and the table of the largest delta as CSV and Markdown; say where they are."""
-    folder = folder.resolve()
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"`folder` must be a folder, or not there yet; {str(folder)!r} is a file.")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(folder)
     axes = {
         "beta_shapes": draw_beta(beta_frame()),
         "max_delta": draw_max_delta(max_delta_frame()),

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from betarce.errors import InvalidInput
+from betarce.evaluate.records import CELL
 
 SPACES = ("architecture", "bootstrap", "seed")
-CELL = ("data", "family", "space", "fold")
 _TEXTS = ("data", "family", "space", "method", "base", "status", "reason")
 _SCORES = ("robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "ms")
 _VOTES = ("n_models", "lower_bound", "upper_bound")

@@ -4,9 +4,10 @@ from typing import Any
 
 import pandas as pd
 
+from betarce.evaluate.records import CELL
 from betarce.report.answers import OURS, PAPER, in_order, sort_lines, words
 from betarce.report.grid import band, label_below, legend_below, panel_grid, plain_log_ticks, say_inside, ticks_at
-from betarce.report.prepared import CELL, check_records
+from betarce.report.prepared import check_records
 from betarce.report.sheet import DASHES, SERIES
 from betarce.robustify.style import BLUE, GREY, ORANGE
 

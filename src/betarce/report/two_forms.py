@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from betarce.errors import require
+from betarce.evaluate.records import CELL
 from betarce.report.answers import OURS, PAPER, in_order, sort_lines, words
 from betarce.report.grid import legend_below, plain_log_ticks
-from betarce.report.prepared import CELL, check_records
+from betarce.report.prepared import check_records
 from betarce.report.sheet import NORMAL, TWO_COLUMNS, tidy
 from betarce.robustify.style import BLUE, GREEN, ORANGE
 

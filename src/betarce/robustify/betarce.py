@@ -38,8 +38,6 @@ from betarce.seeding import check_seed, derive
 from betarce.spaces import Given, check_space
 from betarce.targets import accepted, named, plain
 
-_ODD_ROWS = 2000
-
 
 class BetaRCE(BaseEstimator):  # type: ignore[misc]
     """Make counterfactuals that survive retraining.
@@ -316,7 +314,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
         self._steering = Steering(self._finder, self.problem_, self.search_members_, quorum)
         roles = [self.search_members_, *([self.certifying_members_] if self.certifying_members_ else [])]
-        warn_of_odd_members(roles, self.problem_.X_train[:_ODD_ROWS], self._space, self.model_)
+        warn_of_odd_members(roles, self.problem_.X_train, self._space, self.model_)
 
     def _ensemble(self, models: list[object]) -> Ensemble:
         ensemble = Ensemble(models, self.classes_, features=self.features_, probe=self._probe)
