@@ -50,6 +50,7 @@ _HOMES = {
         "sampled_robust",
     ],
     "betarce.explainers": [
+        "Closest",
         "Dice",
         "Face",
         "GrowingSpheres",
@@ -71,6 +72,7 @@ _HOMES = {
         "between",
         "categorical",
         "continuous",
+        "cost",
         "decrease_only",
         "derived",
         "immutable",

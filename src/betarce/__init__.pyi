@@ -85,6 +85,9 @@ from betarce.evaluate.shifts import (
     sampled_robust as sampled_robust,
 )
 from betarce.explainers import (
+    Closest as Closest,
+)
+from betarce.explainers import (
     Dice as Dice,
 )
 from betarce.explainers import (
@@ -140,6 +143,9 @@ from betarce.features import (
 )
 from betarce.features import (
     continuous as continuous,
+)
+from betarce.features import (
+    cost as cost,
 )
 from betarce.features import (
     decrease_only as decrease_only,

@@ -134,8 +134,13 @@ def _report_warnings(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> No
         )
 
 
-def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: object, estimator: object) -> None:
+def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: object, estimator: object) -> bool:
     """Say so if all members are the same model, or if some answer one class everywhere.
+
+    Returns
+    -------
+    bool
+        Whether the members differ from each other at all, as far as more than one can.
 
     Parameters
     ----------
@@ -148,14 +153,14 @@ def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: ob
     """
     n = sum(map(len, roles))
     if n < 2:
-        return
+        return True
     points = points[:_ODD_ROWS]
     margins = np.hstack([members.margins(points, members.classes[1]) for members in roles])
     # Equal members may differ in the last bit: a matrix product rounds its last few columns in another way.
     scale = np.abs(margins[np.isfinite(margins)]).max(initial=0.0)
     if np.isclose(margins, margins[:, :1], rtol=1e-10, atol=1e-10 * scale).all():
         warnings.warn(_why_degenerate(n, space, estimator), DegenerateSpace, stacklevel=3)
-        return
+        return False
     labels = np.hstack([members.labels(points) for members in roles])
     constant = (labels == labels[:1]).all(axis=0)
     if constant.any():
@@ -167,6 +172,7 @@ def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: ob
             ConstantMembers,
             stacklevel=3,
         )
+    return True
 
 
 def _why_degenerate(n: int, space: object, estimator: object) -> str:

@@ -43,11 +43,11 @@ class Prior:
 
 
 JEFFREYS = Prior(0.5, 0.5)
-"""The paper's prior, and the default."""
+"""The paper's prior."""
 UNIFORM = Prior(1, 1)
 """Every validity rate is as likely as any other before the vote."""
 EXACT = Prior(0, 1)
-"""Clopper-Pearson: the guarantee holds for every true rate, at the price of a slightly larger quorum."""
+"""The default. Clopper-Pearson: the guarantee holds for every true rate, at the price of a slightly larger quorum."""
 
 PRIORS = {"jeffreys": JEFFREYS, "uniform": UNIFORM, "exact": EXACT}
 
@@ -79,7 +79,7 @@ def lower_bound(
     n_models: int | IntArray,
     *,
     confidence: float = 0.95,
-    prior: Prior = JEFFREYS,
+    prior: Prior = EXACT,
     tail: Tail = "one-sided",
 ) -> FloatArray:
     """Give the validity rate that so many agreeing models vouch for.
@@ -108,10 +108,10 @@ def lower_bound(
 
     Examples
     --------
-    >>> float(lower_bound(37, 38).round(4))
-    0.9017
-    >>> lower_bound(np.array([36, 37, 38]), 38, prior=EXACT).round(3)
-    array([0.843, 0.881, 0.924])
+    >>> float(lower_bound(98, 103).round(4))
+    0.9006
+    >>> lower_bound(np.array([36, 37, 38]), 38, prior=JEFFREYS).round(3)
+    array([0.868, 0.902, 0.951])
     """
     from scipy.special import betaincinv
 
@@ -124,7 +124,7 @@ def lower_bound(
 
 
 def interval(
-    n_agree: int | IntArray, n_models: int | IntArray, *, confidence: float = 0.95, prior: Prior = JEFFREYS
+    n_agree: int | IntArray, n_models: int | IntArray, *, confidence: float = 0.95, prior: Prior = EXACT
 ) -> tuple[FloatArray, FloatArray]:
     """Give the two-sided credible interval of the validity rate.
 
@@ -153,7 +153,7 @@ def max_delta(
     n_models: int | IntArray,
     *,
     confidence: float = 0.95,
-    prior: Prior = JEFFREYS,
+    prior: Prior = EXACT,
     tail: Tail = "one-sided",
 ) -> FloatArray:
     """Give the largest delta that so many models can ever certify: all of them agree.
@@ -164,7 +164,7 @@ def max_delta(
 
     Examples
     --------
-    >>> float(max_delta(32).round(3))
+    >>> float(max_delta(32, prior=JEFFREYS).round(3))
     0.942
     """
     return lower_bound(n_models, n_models, confidence=confidence, prior=prior, tail=tail)
@@ -181,7 +181,7 @@ class Guarantee:
     confidence : float
         How sure the promise is, in (0, 1), one-sided unless `tail` says otherwise.
     prior : Prior, str or pair
-        "jeffreys" (default), "uniform", "exact", or (a, b).
+        "exact" (default), "jeffreys", "uniform", or (a, b).
     tail : {"one-sided", "two-sided"}
         "two-sided" puts only half of 1 - confidence below the bound.
 
@@ -189,16 +189,16 @@ class Guarantee:
     --------
     >>> guarantee = Guarantee(delta=0.9, confidence=0.95)
     >>> guarantee.min_models(), guarantee.min_models(allowed_dissent=1)
-    (18, 38)
-    >>> guarantee.quorum(38)
-    37
-    >>> print(guarantee.certify(37, 38))
-    37 of 38 fresh models agree: valid for >= 90.1 % with 95 % confidence
+    (29, 46)
+    >>> guarantee.quorum(103)
+    98
+    >>> print(guarantee.certify(98, 103))
+    98 of 103 fresh models agree: valid for >= 90 % with 95 % confidence
     """
 
     delta: float = 0.9
     confidence: float = 0.95
-    prior: Prior = JEFFREYS
+    prior: Prior = EXACT
     tail: Tail = "one-sided"
 
     def __post_init__(self) -> None:
@@ -253,6 +253,44 @@ class Guarantee:
             low, high = (low, middle) if enough(middle) else (middle, high)
         return high
 
+    def efficient_size(self, near: int, *, at_most: int | None = None) -> int:
+        """Give the number of models nearest to `near` that wastes no vote.
+
+        A size is efficient if no smaller one allows as many members to dissent: one model more would only raise the
+        quorum, so it would cost training time and distance alike.
+
+        Parameters
+        ----------
+        near : int
+            How many models are wanted, about.
+        at_most : int, optional
+            How many there are.
+
+        Raises
+        ------
+        UnreachableGuarantee
+            If `at_most` models cannot give the guarantee.
+
+        Examples
+        --------
+        >>> guarantee = Guarantee(delta=0.9, confidence=0.95)
+        >>> [guarantee.efficient_size(n) for n in (1, 50, 100, 300)]
+        [29, 46, 103, 298]
+        >>> guarantee.efficient_size(100, at_most=100)
+        89
+        """
+        near = _check_count("near", near)
+        if near < self.min_models():
+            below, above = None, self.min_models()
+        else:
+            dissent = near - self.quorum(near)
+            below, above = self.min_models(dissent), self.min_models(dissent + 1)
+        if at_most is not None and above > at_most:
+            if below is None:
+                self.quorum(at_most)  # says what is needed
+            return self.efficient_size(at_most) if below is None or below > at_most else below
+        return above if below is None or above - near <= near - below else below
+
     def certify(self, n_agree: int, n_models: int, **context: Any) -> "Certificate":
         """Turn a vote into a certificate; `context` fills its further fields."""
         return Certificate(n_agree=n_agree, n_models=n_models, guarantee=self, **context)
@@ -285,16 +323,19 @@ class Certificate:
         The declared space of retrained models.
     point : str
         A fingerprint of the certified point, or "" if none was given.
+    varied : bool
+        Whether the voters differ from each other at all. Where all are the same model, their votes say nothing about
+        retraining, and the certificate certifies nothing.
 
     Examples
     --------
     >>> certificate = Guarantee(0.9, 0.95).certify(38, 38, target="approved")
     >>> certificate.certified, round(certificate.lower_bound, 3)
-    (True, 0.951)
+    (True, 0.924)
     >>> Certificate.from_json(certificate.to_json()) == certificate
     True
     >>> print(Guarantee(0.9, 0.95).certify(30, 38))
-    30 of 38 fresh models agree: valid for >= 66.6 % with 95 % confidence, short of the 90 % asked for
+    30 of 38 fresh models agree: valid for >= 65.2 % with 95 % confidence, short of the 90 % asked for
     """
 
     n_agree: int
@@ -304,6 +345,7 @@ class Certificate:
     target: str | float | int | bool | None = None
     space: str = ""
     point: str = ""
+    varied: bool = True
     lower_bound: float = field(init=False, compare=False)
     certified: bool = field(init=False, compare=False)
 
@@ -313,9 +355,14 @@ class Certificate:
         bound = self.guarantee.lower_bound(self.n_agree, self.n_models)
         passes = self.guarantee._certifies(np.array([self.n_agree]), np.array([self.n_models]))
         object.__setattr__(self, "lower_bound", float(bound))
-        object.__setattr__(self, "certified", bool(passes[0]))
+        object.__setattr__(self, "certified", bool(passes[0]) and self.varied)
 
     def __str__(self) -> str:
+        if not self.varied:
+            return (
+                f"{self.n_agree} of {self.n_models} models agree, but all of them are the same model: this says "
+                "nothing about retraining"
+            )
         who = "fresh models" if self.members == "fresh" else "models that also steered the search"
         verdict = (
             f"{self.n_agree} of {self.n_models} {who} agree: valid for >= {percent(self.lower_bound)} "

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import linear, networks, trees
 from betarce.ensemble.generic import GenericPart, label_codes
-from betarce.ensemble.kernel import Kernel
+from betarce.ensemble.kernel import Kernel, Kind
 from betarce.ensemble.peeling import Peeled, peel, unwrap
 from betarce.ensemble.stacked import StackedPart, turning_points
 from betarce.ensemble.witness import Witness
@@ -26,6 +26,10 @@ class Part(Protocol):
     """Some members of an ensemble that are evaluated together."""
 
     models: list[object]
+
+    @property
+    def kind(self) -> Kind:
+        """What the members are."""
 
     @property
     def width(self) -> int:
@@ -105,6 +109,12 @@ class Ensemble:
 
     def __len__(self) -> int:
         return len(self.models)
+
+    @property
+    def kind(self) -> Kind:
+        """What the members are: "linear", "network" or "trees" if all of them are, else "other"."""
+        kinds = {part.kind for _, part in self._parts}
+        return kinds.pop() if len(kinds) == 1 else "other"
 
     def __repr__(self) -> str:
         kinds = sorted({type(unwrap(model)[0]).__name__ for model in self.models})

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble.kernel import Kind
 from betarce.ensemble.thresholds import Threshold
 from betarce.errors import UnusableModel
 
@@ -72,6 +73,7 @@ class GenericPart:
     """
 
     width = 8
+    kind: Kind = "other"
     has_slopes = False
 
     def __init__(

@@ -1,8 +1,11 @@
 """What a kernel is: the members of one family, evaluated by one stacked computation."""
 
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from betarce.arrays import FloatArray
+
+Kind = Literal["linear", "network", "trees", "other"]
+"""What members are, as far as it decides how many of them are needed."""
 
 
 class Kernel(Protocol):
@@ -11,6 +14,8 @@ class Kernel(Protocol):
     A kernel only computes numbers. Labels, margins, votes, chunking and close calls are dealt with in
     `betarce.ensemble`, once for all families.
     """
+
+    kind: ClassVar[Kind]
 
     @property
     def width(self) -> int:

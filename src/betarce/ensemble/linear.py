@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from betarce.arrays import FloatArray
 from betarce.ensemble.design import Design, Fold, fold
+from betarce.ensemble.kernel import Kind
 from betarce.ensemble.peeling import Peeled
 
 
@@ -28,6 +30,8 @@ class LinearKernel:
     design : Design or None
         How points are spread out first; None if they are taken as they are.
     """
+
+    kind: ClassVar[Kind] = "linear"
 
     weights: FloatArray
     intercepts: FloatArray

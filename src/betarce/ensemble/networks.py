@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
 from betarce.ensemble.design import Design, Fold, fold
+from betarce.ensemble.kernel import Kind
 from betarce.ensemble.peeling import Peeled
 from betarce.models.network import Network, rounding, steepness
 
@@ -73,6 +74,8 @@ class NetworkKernel:
 
     Its scores are log-odds for two classes, logits for more. Members of different shapes are stacked shape by shape.
     """
+
+    kind: ClassVar[Kind] = "network"
 
     stacks: list[_Stack]
     n_outputs: int

@@ -7,7 +7,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.generic import label_codes, margins_from_scores
-from betarce.ensemble.kernel import Kernel, SlopedKernel
+from betarce.ensemble.kernel import Kernel, Kind, SlopedKernel
 from betarce.ensemble.thresholds import Threshold
 
 
@@ -39,6 +39,11 @@ class StackedPart:
     def width(self) -> int:
         """How many floats are held at once for each point and member."""
         return self._kernel.width
+
+    @property
+    def kind(self) -> Kind:
+        """What the members are."""
+        return self._kernel.kind
 
     @property
     def has_slopes(self) -> bool:

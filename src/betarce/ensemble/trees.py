@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.ensemble import traversal
 from betarce.ensemble.forest_arrays import ForestArrays, TreeMember, assemble
 from betarce.ensemble.front import Front
+from betarce.ensemble.kernel import Kind
 from betarce.ensemble.peeling import Peeled
 from betarce.ensemble.splits import Columns, place_splits
 from betarce.ensemble.tree_readers import read_member
@@ -39,6 +41,8 @@ class TreeKernel:
         By column of the points: which codes, the last of them for "missing", some member may refuse. One entry, for
         "missing", if it holds numbers.
     """
+
+    kind: ClassVar[Kind] = "trees"
 
     forest: ForestArrays
     columns: Columns

@@ -133,7 +133,7 @@ class _Stage:
             self._ensemble([self.model]), self.features, self.fold.X_train, np.asarray(self.fold.y_train)
         )
         self.scene = Scene.of(self.problem, self.fold.X_test[: plan.rows], None)
-        n_search, n_certify = plan.pool_sizes
+        n_search, n_certify = plan.pool_sizes(cell.family)
         self.searching = self._drawn("search", n_search)
         self.certifying = self._drawn("certify", n_certify)
         pools = [self._ensemble(models) for models in (self.searching, self.certifying) if models]
@@ -163,7 +163,8 @@ class _Stage:
                     yield from self._entry(method, base, None, self._foreign)
         for method in self.plan.methods:
             if method.ours:
-                for guarantee in self.plan.guarantees:
+                for promise in self.plan.promises:
+                    guarantee = self.plan.guarantee(method, *promise)
                     fitted = self._fitted(method, guarantee)
                     for base in self.plan.bases:
                         yield from self._entry(method, base, guarantee, partial(self._own, fitted))
@@ -242,7 +243,7 @@ class _Stage:
     def _fitted(self, method: Method, guarantee: Guarantee) -> BetaRCE:
         """Give a form of BetaRCE for one guarantee, on members that are trained already."""
         form = FORMS[method.method]
-        n_search, n_certify = self.plan.sizes(method, guarantee)
+        n_search, n_certify = self.plan.sizes(method, guarantee, self.cell.family)
         rce = BetaRCE(
             self.model,
             space=Given([*self.searching[:n_search], *self.certifying[:n_certify]]),

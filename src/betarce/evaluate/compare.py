@@ -17,7 +17,7 @@ from betarce.progress import progress
 from betarce.robustify import BetaRCE
 from betarce.robustify.style import BLUE, GREEN, GREY, ORANGE
 from betarce.seeding import check_seed
-from betarce.spaces import Given
+from betarce.spaces import Given, check_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ def compare(
     with progress("Comparing methods", total=len(chosen_methods), verbose=verbose) as advance:
         for name, method in chosen_methods.items():
             if isinstance(method, str) and method in FORMS:
-                rce = ours if method == "betarce" else _paper(ours, X_train, y_train, settings)
+                rce = ours if method == "betarce" else _paper(ours, space, X_train, y_train, settings)
                 answer = answer_of(rce, scene)
             else:
                 answer = arena.run(method, name, chosen.get(name, {}), scene)
@@ -173,9 +173,12 @@ def compare(
     return Comparison(pd.concat(tables, ignore_index=True), chosen, delta)
 
 
-def _paper(ours: BetaRCE, X_train: Any, y_train: Any, settings: Mapping[str, Any]) -> BetaRCE:
-    """Give the paper's form, on the very members that steer ours."""
-    members, form = ours.search_members_.models, FORMS["betarce-paper"]
+def _paper(ours: BetaRCE, space: Any, X_train: Any, y_train: Any, settings: Mapping[str, Any]) -> BetaRCE:
+    """Give the paper's form, on as many members as it needs."""
+    form = FORMS["betarce-paper"]
+    n, _ = form.sizes("auto", form.guarantee(settings["delta"], settings["confidence"]))
+    given = isinstance(check_space(space), Given)
+    members = ours.search_members_.models if given else ours.fresh_members(n, role="paper").models
     paper = BetaRCE(
         ours.model_,
         space=Given(members),
@@ -183,6 +186,7 @@ def _paper(ours: BetaRCE, X_train: Any, y_train: Any, settings: Mapping[str, Any
         features=ours.features_,
         search=form.searching({}),
         certify_on=form.certify_on,
+        prior=form.prior,
         n_models=len(members),
         verbose=-1,
         **settings,

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from betarce.posterior import Guarantee
-from betarce.robustify.settings import role_sizes
+from betarce.ensemble.kernel import Kind
+from betarce.posterior import EXACT, JEFFREYS, Guarantee, Prior
+from betarce.robustify.sizes import role_sizes
 from betarce.search import FrontierSearch, GrowingSpheresSearch
 from betarce.spaces import Seed
 
@@ -20,10 +21,13 @@ class Form:
         Makes the search; its parameters are parameters of the form.
     certify_on : {"holdout", "search"}
         As in `BetaRCE`.
+    prior : Prior
+        Where nothing else is asked for.
     """
 
     search: Callable[..., FrontierSearch | GrowingSpheresSearch]
     certify_on: str
+    prior: Prior
 
     @property
     def parameters(self) -> list[str]:
@@ -35,20 +39,27 @@ class Form:
         chosen: dict[str, Any] = {name: value for name, value in parameters.items() if name != "n_models"}
         return self.search(**{name: tuple(v) if isinstance(v, list) else v for name, v in chosen.items()})
 
-    def sizes(self, n_models: Any, guarantee: Guarantee) -> tuple[int, int]:
+    def guarantee(self, delta: float, confidence: float, prior: Prior | None = None) -> Guarantee:
+        """Give the guarantee that is asked for, under the form's own prior by default."""
+        return Guarantee(delta, confidence, self.prior if prior is None else prior)
+
+    def sizes(self, n_models: Any, guarantee: Guarantee, kind: Kind = "other") -> tuple[int, int]:
         """Say how many members search and how many certify; the latter is 0 where the former do it.
 
         Examples
         --------
-        >>> [form.sizes("auto", Guarantee(0.9, 0.95)) for form in FORMS.values()]
-        [(38, 38), (38, 0)]
+        >>> [form.sizes("auto", form.guarantee(0.9, 0.95), "trees") for form in FORMS.values()]
+        [(61, 103), (38, 0)]
         """
-        found = role_sizes(n_models, self.certify_on, guarantee, Seed())
+        found = role_sizes(n_models, self.certify_on, guarantee, Seed(), kind)
         return found["search"], found.get("certify", 0)
 
 
+KINDS: Mapping[str, Kind] = {"logistic": "linear", "lightgbm": "trees", "network": "network"}
+"""What the models of each family of the paper are."""
+
 FORMS: Mapping[str, Form] = {
-    "betarce": Form(FrontierSearch, "holdout"),
-    "betarce-paper": Form(GrowingSpheresSearch, "search"),
+    "betarce": Form(FrontierSearch, "holdout", EXACT),
+    "betarce-paper": Form(GrowingSpheresSearch, "search", JEFFREYS),
 }
 """By name: "betarce" certifies on fresh members, "betarce-paper" on those that steered the search."""

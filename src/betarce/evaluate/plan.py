@@ -7,11 +7,11 @@ from itertools import product
 from typing import Any
 
 from betarce.evaluate.contest import TUNING_MEMBERS, TUNING_ROWS
-from betarce.evaluate.forms import FORMS
+from betarce.evaluate.forms import FORMS, KINDS
 from betarce.evaluate.grids import Grid
 from betarce.explainers import EXPLAINERS
 from betarce.files import digest
-from betarce.posterior import JEFFREYS, Guarantee, Prior
+from betarce.posterior import Guarantee, Prior
 from betarce.seeding import derive
 
 _CHOOSE_CELLS = ("data", "families", "spaces", "run_folds")
@@ -88,10 +88,11 @@ class Plan:
         Base methods, by the names of explainers. Every method that starts from base points is run with each.
     deltas, confidences : tuple of float
         Both forms of BetaRCE are run with each pair; other methods know of neither and run once.
-    n_models : "auto", int or pair of int
+    n_models : "few", "auto", "many", int or pair of int
         Members for searching and for certifying, as in `BetaRCE`; a method's own "n_models" comes first.
-    prior : str or pair
-        As in `BetaRCE`; a pair [a, b] in a file.
+    prior : str, pair or None
+        As in `BetaRCE`, a pair [a, b] in a file, for both forms. By default each has its own: "exact" ours, "jeffreys"
+        the paper's.
     folds : int
         Parts that a data set is cut into; each cell explains rows of one and trains on the others.
     run_folds : tuple of int
@@ -115,7 +116,7 @@ class Plan:
     deltas: tuple[float, ...] = (0.9,)
     confidences: tuple[float, ...] = (0.95,)
     n_models: str | int | tuple[int, int] = "auto"
-    prior: Prior = JEFFREYS
+    prior: Prior | None = None
     folds: int = 3
     run_folds: tuple[int, ...] = ()
     rows: int = 30
@@ -132,20 +133,26 @@ class Plan:
         return [Cell(*setting) for setting in product(self.data, self.families, self.spaces, folds)]
 
     @property
-    def guarantees(self) -> list[Guarantee]:
+    def promises(self) -> list[tuple[float, float]]:
         """Every pair of delta and confidence."""
-        return [Guarantee(*pair, self.prior) for pair in product(self.deltas, self.confidences)]
+        return list(product(self.deltas, self.confidences))
 
-    def sizes(self, method: Method, guarantee: Guarantee) -> tuple[int, int]:
-        """Say how many members search and how many certify for one form of BetaRCE and guarantee."""
+    def guarantee(self, method: Method, delta: float, confidence: float) -> Guarantee:
+        """Give what a form of BetaRCE promises for a pair of delta and confidence."""
+        return FORMS[method.method].guarantee(delta, confidence, self.prior)
+
+    def sizes(self, method: Method, guarantee: Guarantee, family: str) -> tuple[int, int]:
+        """Say how many members of a family search and how many certify for one form of BetaRCE and guarantee."""
         n_models = method.parameters.get("n_models", self.n_models)
-        return FORMS[method.method].sizes(n_models, guarantee)
+        return FORMS[method.method].sizes(n_models, guarantee, KINDS[family])
 
-    @property
-    def pool_sizes(self) -> tuple[int, int]:
+    def pool_sizes(self, family: str) -> tuple[int, int]:
         """Say how many members a cell needs for searching and for certifying, over all methods and guarantees."""
         ours = [method for method in self.methods if method.ours]
-        sizes = [self.sizes(method, guarantee) for method, guarantee in product(ours, self.guarantees)]
+        sizes = [
+            self.sizes(method, self.guarantee(method, *promise), family)
+            for method, promise in product(ours, self.promises)
+        ]
         return max((n for n, _ in sizes), default=0), max((n for _, n in sizes), default=0)
 
     def seed_of(self, cell: Cell) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from betarce.explainers import EXPLAINERS
 from betarce.files import digest, read_text
 from betarce.models.families import FAMILIES
 from betarce.posterior import Prior, check_prior
+from betarce.robustify.sizes import AMOUNTS
 from betarce.spaces import SPACES
 
 _METHOD_KEYS = ("method", "parameters", "grid")
@@ -100,8 +102,8 @@ def plan_of(document: Mapping[str, Any], *, what: str) -> Plan:
 
 def _check_ours(plan: Plan, method: Method, place: str) -> None:
     try:
-        for guarantee in plan.guarantees:
-            plan.sizes(method, guarantee)
+        for promise, family in product(plan.promises, plan.families):
+            plan.sizes(method, plan.guarantee(method, *promise), family)
     except InvalidInput as error:
         raise InvalidInput(f"{place}: {error}") from None
 
@@ -176,13 +178,14 @@ def _shares(value: Any, place: str) -> tuple[float, ...]:
 
 
 def _n_models(value: Any, place: str) -> str | int | tuple[int, int]:
-    if value == "auto":
-        return "auto"
+    if isinstance(value, str) and value in AMOUNTS:
+        return value
     if isinstance(value, list) and len(value) == 2:
         return _whole(1)(value[0], place), _whole(1)(value[1], place)
     if isinstance(value, int):
         return _whole(1)(value, place)
-    raise InvalidInput(f'{place}: must be "auto", a whole number, or a pair [search, certify]; got {value!r}.')
+    names = ", ".join(f'"{name}"' for name in AMOUNTS)
+    raise InvalidInput(f"{place}: must be {names}, a whole number, or a pair [search, certify]; got {value!r}.")
 
 
 def _prior(value: Any, place: str) -> Prior:

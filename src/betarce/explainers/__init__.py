@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from betarce.errors import InvalidInput
+from betarce.explainers.closest import Closest
 from betarce.explainers.dice import Dice
 from betarce.explainers.face import Face
 from betarce.explainers.growing_spheres import GrowingSpheres
@@ -21,6 +22,7 @@ from betarce.explainers.wachter import Wachter
 
 __all__ = [
     "EXPLAINERS",
+    "Closest",
     "Dice",
     "Explained",
     "Explainer",
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 EXPLAINERS: Mapping[str, Callable[[], Explainer]] = {
+    "closest": Closest,
     "growing-spheres": GrowingSpheres,
     "dice": Dice,
     "nearest": NearestUnlike,

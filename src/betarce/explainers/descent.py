@@ -104,7 +104,7 @@ class Slope:
 
     def keeps_rules(self, points: FloatArray) -> BoolArray:
         """Say which points obey all rules: projecting cannot always repair links between columns."""
-        if not self.problem.features.links:
+        if not self.problem.features.linked:
             return np.ones(len(points), dtype=bool)
         return np.asarray(~self.problem.features.violations(points, self.box).any(axis=1))
 

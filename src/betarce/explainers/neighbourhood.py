@@ -161,7 +161,7 @@ class StabilityTest:
         verdict = np.zeros(len(points), dtype=bool)
         for part in self._chunks(points):
             verdict[part] = self._decide_chunk(points[part], rows[part], believe)
-        if self.box is not None and self.problem.features.links and verdict.any():
+        if self.box is not None and self.problem.features.linked and verdict.any():
             good = np.flatnonzero(verdict)
             broken = self.problem.features.violations(points[good], self.box.take(rows[good]))
             verdict[good] = ~broken.any(axis=1)

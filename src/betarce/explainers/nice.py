@@ -181,6 +181,6 @@ class _Climb:
 
     def _allowed(self, points: FloatArray) -> BoolArray:
         features = self._problem.features
-        if not features.links:
+        if not features.linked:
             return np.ones(len(points), dtype=bool)
         return np.asarray(~features.violations(points, self._box.take(self.active)).any(axis=1))

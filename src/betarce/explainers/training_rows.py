@@ -148,7 +148,7 @@ class Trials:
     def passes(self, points: FloatArray, rows: IntArray) -> BoolArray:
         """Say which projected points are allowed and pass."""
         hits = self._passes(points, rows)
-        if self._features.links:
+        if self._features.linked:
             hits = hits & ~self._features.violations(points, self._box.take(rows)).any(axis=1)
         return hits
 

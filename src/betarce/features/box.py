@@ -39,6 +39,8 @@ class Box:
         Columns that may take only some of the values between their bounds.
     conflicts : tuple of str
         For each row, which rules cannot all hold; "" where there is no conflict.
+    max_changes : int or None
+        How many columns may differ from where the row is now.
     """
 
     origin: FloatArray
@@ -48,6 +50,7 @@ class Box:
     may_miss: BoolArray
     choices: Mapping[int, Choices]
     conflicts: tuple[str, ...] = ()
+    max_changes: int | None = None
 
     @property
     def possible(self) -> BoolArray:
@@ -63,6 +66,7 @@ class Box:
             self.free[rows],
             self.may_miss[rows],
             {j: Choices(choice.values, choice.allowed[rows]) for j, choice in self.choices.items()},
+            max_changes=self.max_changes,
         )
 
 

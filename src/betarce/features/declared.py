@@ -2,6 +2,8 @@
 
 ::
 
+    max_changes = 3                       # how many columns of a row may change; no limit without it
+
     [columns.age]
     immutable = true
 
@@ -37,12 +39,24 @@ from betarce.features import rules as make
 from betarce.features.rules import Kind, Rule
 from betarce.files import read_text
 
-_SECTIONS = ("columns", "groups")
+_SECTIONS = ("columns", "groups", "max_changes")
 _NUMBERS = ("continuous", "integer")
 _NAMES = ("categorical", "ordinal")
 
 
-def read_rules(path: str | os.PathLike[str]) -> dict[Any, Rule]:
+class RuleFile(dict[Any, Rule]):
+    """The rules of a file, by column.
+
+    Attributes
+    ----------
+    max_changes : int or None
+        How many columns of a row may change.
+    """
+
+    max_changes: int | None = None
+
+
+def read_rules(path: str | os.PathLike[str]) -> RuleFile:
     """Read rules from a TOML or YAML file.
 
     Parameters
@@ -53,6 +67,7 @@ def read_rules(path: str | os.PathLike[str]) -> dict[Any, Rule]:
     Returns
     -------
     dict of column to Rule
+        Its attribute `max_changes` says how many columns of a row may change, None without a limit.
         For `features=` of `BetaRCE`; ``BetaRCE(features="rules.toml")`` reads the file itself.
 
     Raises
@@ -63,7 +78,7 @@ def read_rules(path: str | os.PathLike[str]) -> dict[Any, Rule]:
     return rules_of(_read(Path(path)), what=os.fspath(path))
 
 
-def rules_of(document: Any, *, what: str) -> dict[Any, Rule]:
+def rules_of(document: Any, *, what: str) -> RuleFile:
     """Turn the content of a file into rules; `what` names the file in messages.
 
     Examples
@@ -95,7 +110,15 @@ def rules_of(document: Any, *, what: str) -> dict[Any, Rule]:
         if name in members and (rule.kind or rule.levels or rule.step):
             raise InvalidInput(f"{place}: a group is always categorical, with its columns as levels; leave that out.")
         found[column] = _joined(found.get(column, Rule()), rule, place)
-    return {column: rule for column, rule in found.items() if rule != Rule()}
+    kept = RuleFile((column, rule) for column, rule in found.items() if rule != Rule())
+    kept.max_changes = _most(sections.get("max_changes"), what)
+    return kept
+
+
+def _most(value: Any, what: str) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InvalidInput(f"{what}, max_changes: must be a whole number >= 1; got {value!r}.")
+    return value
 
 
 def _read(path: Path) -> Any:
@@ -277,4 +300,5 @@ _KEYS: Mapping[str, Callable[[Any], Rule]] = {
     "no_more_than": _no_more_than,
     "may_be_missing": _flag(make.may_be_missing),
     "derived": _derived,
+    "cost": make.cost,
 }

@@ -32,6 +32,7 @@ class Rule:
     levels: tuple[Any, ...] | None = None
     step: float | None = None
     group: bool | None = None
+    weight: float | None = None
 
     def __and__(self, other: "Rule") -> "Rule":
         if not isinstance(other, Rule):
@@ -77,6 +78,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "levels": lambda v: f"levels {' < '.join(map(str, v))}",
     "step": lambda v: f"in steps of {v:g}",
     "group": lambda _: "one-hot",
+    "weight": lambda v: f"costs {v:g} times as much",
 }
 
 
@@ -233,6 +235,22 @@ def ordinal(levels: Iterable[Any]) -> Rule:
 def one_hot() -> Rule:
     """Say that several columns of zeros and ones stand for one category: ``{("a_x", "a_y"): one_hot()}``."""
     return Rule(group=True)
+
+
+def cost(weight: float) -> Rule:
+    """Say how hard a feature is to change: a weight of 3 counts each of its units three times.
+
+    Every certified point is the cheapest one that the search finds, so a feature that costs more changes less often.
+    Distances in results stay plain.
+
+    Examples
+    --------
+    >>> cost(3) & decrease_only()
+    <rule: decrease only, costs 3 times as much>
+    """
+    if not _is_number(weight) or not 0 < weight < np.inf:
+        raise InvalidInput(f"`weight` must be a number > 0; got {weight!r}. To forbid a change, use immutable().")
+    return Rule(weight=float(weight))
 
 
 def check_rule(rule: Any, name: Hashable) -> Rule:

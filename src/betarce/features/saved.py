@@ -60,6 +60,7 @@ def to_plain(space: FeatureSpace) -> dict[str, Any]:
         "columns": [_plain_column(column) for column in space.columns],
         "rules": [[_plain_name(name), _plain_rule(rule)] for name, rule in space.rules.items()],
         "form": _plain_form(space.form),
+        **({} if space.max_changes is None else {"max_changes": int(space.max_changes)}),
     }
 
 
@@ -77,7 +78,7 @@ def from_plain(data: Any) -> FeatureSpace:
         check_format(data["betarce_features"], FORMAT, "feature space")
         columns = tuple(_column(part) for part in data["columns"])
         rules = {unplain(name): _rule(part) for name, part in data["rules"]}
-        space = FeatureSpace(columns, rules, _form(data["form"]))
+        space = FeatureSpace(columns, rules, _form(data["form"]), data.get("max_changes"))
         if not same_data(to_plain(space), data):
             raise CorruptFile("its feature space says something that no feature space means")
         return space

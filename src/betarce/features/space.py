@@ -41,6 +41,8 @@ class FeatureSpace:
         What the user declared.
     form : Form
         What tables are outside.
+    max_changes : int or None
+        How many columns of a row may change; what is derived from others does not count.
 
     Examples
     --------
@@ -61,9 +63,10 @@ class FeatureSpace:
     columns: tuple[Column, ...]
     rules: Mapping[Hashable, Rule]
     form: Form
+    max_changes: int | None = None
 
     @classmethod
-    def infer(cls, X: object, rules: Rules | None = None) -> "FeatureSpace":
+    def infer(cls, X: object, rules: Rules | None = None, *, max_changes: int | None = None) -> "FeatureSpace":
         """Read the columns off a training table, as far as the rules are silent.
 
         Parameters
@@ -71,6 +74,8 @@ class FeatureSpace:
         X : DataFrame or array of shape (n, d)
         rules : mapping of column to rule, optional
             A rule or a list of them for each column; a tuple of columns names a one-hot group.
+        max_changes : int, optional
+            How many columns of a row may change.
         """
         table = check_table(X)
         form = form_of(table)
@@ -88,7 +93,7 @@ class FeatureSpace:
                 members = group_of[name]
                 series = [form.series(table, form.names.index(member)) for member in members]
                 columns.append(group_column(series, members))
-        space = cls(tuple(columns), declared, form)
+        space = cls(tuple(columns), declared, form, max_changes)
         space.links.check(space, space.encode(table))
         return space
 
@@ -109,6 +114,9 @@ class FeatureSpace:
         return len(self.columns)
 
     def __post_init__(self) -> None:
+        most = self.max_changes
+        if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
+            raise InvalidInput(f"`max_changes` must be a whole number >= 1, or None for no limit; got {most!r}.")
         for column in self.columns:
             check_rule_fits(column, self.rules.get(column.name, Rule()))
         _ = self.links
@@ -124,6 +132,12 @@ class FeatureSpace:
     def scale(self) -> FloatArray:
         """The length of one unit of distance along each column."""
         return np.array([column.scale for column in self.columns])
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """What one unit of distance along each column costs, as the rule `cost` says; 1 where it is silent."""
+        weights = [self.rules.get(column.name, Rule()).weight for column in self.columns]
+        return np.array([1.0 if weight is None else weight for weight in weights])
 
     @cached_property
     def unit(self) -> FloatArray:
@@ -156,6 +170,17 @@ class FeatureSpace:
                     levels = tuple(int(level == raw) for level in column.levels or ())
                 found[raw] = Reading(raw, source, levels)
         return tuple(found[name] for name in self.form.names)
+
+    def reads_like(self, other: "FeatureSpace") -> bool:
+        """Say whether points of both spaces stand for the same tables: columns, levels and dtypes."""
+        mine, theirs = (
+            [(each.name, each.source, None if each.levels is None else tuple(each.levels)) for each in space.readings]
+            for space in (self, other)
+        )
+        same_dtypes = [str(dtype) for dtype in getattr(self.form, "dtypes", ())] == [
+            str(dtype) for dtype in getattr(other.form, "dtypes", ())
+        ]
+        return mine == theirs and same_dtypes and type(self.form) is type(other.form)
 
     @cached_property
     def settings(self) -> tuple[IntArray, FloatArray]:
@@ -274,7 +299,7 @@ class FeatureSpace:
         free = (lower < upper) | (may_miss & (lower <= upper))
         free[:, self.links.derived_columns] = False
         choices = {j: part.choices for j, part in enumerate(parts) if part.choices is not None}
-        box = Box(originals, lower, upper, free, may_miss, choices)
+        box = Box(originals, lower, upper, free, may_miss, choices, max_changes=self.max_changes)
         conflicts = [[part.conflict[row] for part in parts if part.conflict[row]] for row in range(len(originals))]
         for row, text in self.links.conflicts(box, self):
             conflicts[row].append(text)
@@ -287,9 +312,9 @@ class FeatureSpace:
             declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
             check_names(declared, {}, self.names, what="overrides")
             for name, rule in declared.items():
-                if rule.kind or rule.levels or rule.step or rule.group or rule.ceilings or rule.derived:
+                if rule.kind or rule.levels or rule.step or rule.group or rule.ceilings or rule.derived or rule.weight:
                     raise InvalidInput(
-                        f"`overrides` may say how {name!r} moves in one row, not what it is; got {rule}."
+                        f"`overrides` may say how {name!r} moves in one row, not what it is or costs; got {rule}."
                     )
                 check_rule_fits(self.columns[self.names.index(name)], rule)
                 own.setdefault(name, []).append((rule, np.array([row])))
@@ -317,7 +342,31 @@ class FeatureSpace:
         if self._may_miss:
             lost = np.isnan(inside) & ~box.may_miss
             inside[lost] = box.origin[lost]
+        if box.max_changes is not None:
+            self._keep_largest(inside, box, box.max_changes)
         return self.links.apply(inside, box, self) if self.links else inside
+
+    def _keep_largest(self, points: FloatArray, box: Box, most: int) -> None:
+        """Put all but the largest changes of each point back; what is derived does not count."""
+        changed = self._counted(points, box)
+        over = np.flatnonzero(changed.sum(axis=1) > most)
+        if over.size:
+            gaps = np.where(changed[over], self.gaps(points[over], box.origin[over]), -1.0)
+            small = np.argsort(-gaps, axis=1, kind="stable")[:, most:]
+            back = np.zeros(gaps.shape, dtype=bool)
+            np.put_along_axis(back, small, True, axis=1)
+            points[over] = np.where(back & changed[over], box.origin[over], points[over])
+
+    def _counted(self, points: FloatArray, box: Box) -> BoolArray:
+        """Say which columns count as changed."""
+        changed = self.differs(points, box.origin)
+        changed[:, self.links.derived_columns] = False
+        return changed
+
+    @property
+    def linked(self) -> bool:
+        """Whether a projected point may still break a rule that spans columns, and must be looked at again."""
+        return bool(self.links) or self.max_changes is not None
 
     def violations(self, points: FloatArray, box: Box) -> BoolArray:
         """Say which columns of which points break a rule, shape (rows, features)."""
@@ -331,6 +380,9 @@ class FeatureSpace:
             outside[:, columns] |= off & ~stays[:, columns] & ~missing[:, columns]
         for j, choice in box.choices.items():
             outside[:, j] |= ~is_choice(points[:, j], choice)
+        if box.max_changes is not None:
+            changed = self._counted(points, box)
+            outside |= changed & (changed.sum(axis=1, keepdims=True) > box.max_changes)
         return outside | self.links.violations(points, box, self) if self.links else outside
 
     @cached_property
@@ -369,14 +421,19 @@ class FeatureSpace:
 
         Numbers count in units of their range, names 0 or 1, and so does a value that is missing on one side only.
         """
+        gap = self.gaps(a, b)
+        if norm == "l1":
+            return np.asarray(gap.sum(axis=-1))
+        return np.asarray(np.sqrt(np.square(gap).sum(axis=-1)))
+
+    def gaps(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Give the distance along each column, in the units of `distance`."""
         gap = np.abs(a - b) / self.scale
         if self._may_miss:
             gap = np.where(np.isnan(gap), np.isnan(a) != np.isnan(b), gap)
         if self._any_nominal:
             gap[..., self.is_nominal] = gap[..., self.is_nominal] > 0
-        if norm == "l1":
-            return np.asarray(gap.sum(axis=-1))
-        return np.asarray(np.sqrt(np.square(gap).sum(axis=-1)))
+        return np.asarray(gap)
 
     @cached_property
     def _any_nominal(self) -> bool:

@@ -26,6 +26,7 @@ _HEADER = """\
 #                                 decrease_only = true        ... or only shrink
 #                                 at_most = 2                 it moves by no more than this
 #                                 transitions = {rent = ["own"], own = []}    which name may become which
+#                                 cost = 3                    a change counts three times: it is made less often
 # Where it may end                between = [0, 10]           instead of the range of the training table
 #                                 one_of = ["car", "home"]    one of these, wherever it is now
 #                                 no_more_than = "limit"      never above another column
@@ -33,6 +34,7 @@ _HEADER = """\
 #                                 may_be_missing = true       it may be withdrawn, or filled in
 # What it is, if guessed wrongly  kind = "continuous", "integer", "binary", "categorical" or "ordinal"
 #                                 step = 100 or decimals = 2 (numbers), levels = ["low", "mid", "high"] (names)
+# How many columns of a row may change: max_changes = 3, above all sections.
 # Columns of zeros and ones that stand for one category: [groups] with colour = ["is_red", "is_blue"];
 # the rules of the group then go under [columns.colour].
 """
@@ -75,6 +77,8 @@ def write_rules(
     """
     keys = _section_names(space)
     lines = [_HEADER]
+    if space.max_changes is not None:
+        lines += [f"max_changes = {space.max_changes}", ""]
     groups = {key: column for key, column in zip(keys, space.columns, strict=True) if len(column.raw) > 1}
     if groups:
         lines += ["[groups]", *(f"{_key(key)} = {_toml(list(c.raw))}" for key, c in groups.items()), ""]
@@ -151,6 +155,8 @@ def _keys(rule: Rule, name: Hashable) -> Iterator[tuple[str, Any]]:
         if not isinstance(rule.derived, Formula):
             raise _unwritable(name, "is derived by a Python function", 'betarce.derived("debt / income")')
         yield "derived", rule.derived.text
+    if rule.weight is not None:
+        yield "cost", _short(rule.weight)
 
 
 def _movement(rule: Rule, name: Hashable) -> Iterator[tuple[str, Any]]:

@@ -1,23 +1,18 @@
 """What to tell each row: the certified point, or why there is none."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
-import pandas as pd
 
-from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from betarce.explainers import Explained
+from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
+from betarce.robustify.batch import Batch
 from betarce.robustify.certify import Walk
 from betarce.robustify.result import RobustCounterfactual, Status
-from betarce.robustify.steer import Task
 from betarce.search import Ladders
 from betarce.targets import named
 
-_FROZEN = "The rules of `features` leave nothing to change for this row."
 _SPENT = (
     "No candidate was met within the evaluation budget. Raise `max_evaluations` of the search, or lower `delta` or "
     "`confidence`."
@@ -27,47 +22,10 @@ _NOTHING = (
     "any training row gets the target class under most retrained models."
 )
 
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """The rows of one call.
-
-    Attributes
-    ----------
-    originals : array of shape (n, d)
-    names : Index
-        What the rows are called.
-    task : Task
-        Where each starts, what it wants, where it may go.
-    based : Explained
-        The base counterfactuals.
-    notes : list of str
-        What else each row should know.
-    """
-
-    originals: FloatArray
-    names: "pd.Index[Any]"
-    task: Task
-    based: Explained
-    notes: list[str]
-
-    @property
-    def targets(self) -> BoolArray:
-        """The classes that each row accepts, shape (n, classes)."""
-        return self.task.targets
-
-    @property
-    def infeasible(self) -> list[str]:
-        """For each row, why its rules leave no way; "" where they do."""
-        return [
-            "" if possible else f"Rules collide: {conflict}." if conflict else _FROZEN
-            for conflict, possible in zip(self.task.box.conflicts, self.task.box.possible, strict=True)
-        ]
-
-    @property
-    def searchable(self) -> IntArray:
-        """The rows that have a base and room to move."""
-        return np.flatnonzero(self.based.found & self.task.box.possible)
+_NOT_VARIED = (
+    "All members are the same model, so their votes say nothing about retraining. Declare a space that changes the "
+    "model, such as betarce.Bootstrap()."
+)
 
 
 def answers(
@@ -115,12 +73,32 @@ def _distance(point: FloatArray | None, other: FloatArray | None, features: Feat
     return np.nan if point is None or other is None else float(features.distance(point, other))
 
 
+def unreadable(name: Hashable, reason: str, features: FeatureSpace) -> RobustCounterfactual:
+    """Give the answer of a row that holds a value which the training table does not know."""
+    return RobustCounterfactual(
+        name=name,
+        target=None,
+        status="unreadable",
+        reason=reason,
+        note="",
+        certificate=None,
+        votes=(),
+        distance_to_base=np.nan,
+        distance_to_original=np.nan,
+        n_evaluations=0,
+        features=features,
+        points={"original": None, "base": None, "robust": None},
+    )
+
+
 def _outcome(
     batch: Batch, i: int, infeasible: str, walk: Walk, spent: bool, vote: Certificate | None
 ) -> tuple[Status, str]:
+    if batch.there[i]:
+        return "already-there", "The model gives this row the class that is wanted: there is nothing to change."
     if infeasible:
         return "infeasible", infeasible
-    if not batch.based.found[i]:
+    if batch.post_hoc and not batch.based.found[i]:
         return "base-not-found", batch.based.reasons[i]
     if vote is None:
         return ("budget-spent", _SPENT) if spent else ("not-found", _NOTHING)
@@ -129,4 +107,6 @@ def _outcome(
             f"Even the safest candidate did not pass: {vote}. More `n_models`, a lower `delta` or fewer rules in "
             "`features` may help; see the ConstantMembers warning of `fit`, if there was one."
         )
+    if not vote.certified:
+        return "not-varied", f"{_NOT_VARIED} {vote}."
     return "certified", ""

@@ -10,16 +10,18 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from betarce.arrays import BoolArray, FloatArray
+from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.drawing import Draw, draw_members, warn_of_odd_members
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
-from betarce.explainers import Problem, check_explainer
+from betarce.explainers import Closest, Explainer, Problem, check_explainer
 from betarce.features import FeatureSpace, Rules, check_table, row_names
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior
-from betarce.robustify.answers import Batch, answers
+from betarce.robustify.answers import answers
+from betarce.robustify.answers import unreadable as unreadable_row
 from betarce.robustify.bases import as_they_are, find_bases, settle
+from betarce.robustify.batch import Batch, overrides_by_row, readable_rows, wanted
 from betarce.robustify.certify import (
     Verdict,
     Verdicts,
@@ -29,14 +31,16 @@ from betarce.robustify.certify import (
     walk_ladders,
 )
 from betarce.robustify.model import check_answers, check_model, explained_model, probe_rows
+from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
 from betarce.robustify.result import Result, RobustCounterfactual, Which
-from betarce.robustify.settings import check_features, role_sizes
+from betarce.robustify.settings import check_features
+from betarce.robustify.sizes import role_sizes
 from betarce.robustify.steer import Steering, Task, check_search
 from betarce.robustify.tradeoff import Frontier, tradeoff
-from betarce.search import GrowingSpheresSearch, Ladders
+from betarce.search import FrontierSearch, GrowingSpheresSearch, Ladders
 from betarce.seeding import check_seed, derive
 from betarce.spaces import Given, check_space
-from betarce.targets import accepted, named, plain
+from betarce.targets import accepted, named
 
 
 class BetaRCE(BaseEstimator):  # type: ignore[misc]
@@ -52,8 +56,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         `betarce.Bootstrap()`, `betarce.Architecture(ranges)`, `betarce.Mixture([...])`, `betarce.Custom(draw)`,
         `betarce.Given(models)`.
     base : str, explainer, callable or None
-        What makes the base counterfactuals: "growing-spheres", an explainer, or any function
-        `(x, model, target) -> point`. None starts from the instance itself.
+        None: the certified point is the closest to the person, and `result.base` is the closest plain counterfactual,
+        for contrast. A name such as "growing-spheres", an explainer, or any function `(x, model, target) -> point`: the
+        certified point is the closest to that base, as in the paper.
     search : str or search
         How a robust point is sought around the base: "frontier", "growing-spheres" (the paper's Algorithm 2), or an
         object such as `betarce.FrontierSearch(norm="l2")`.
@@ -64,13 +69,18 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         The least share of retrained models under which the point must keep its class.
     confidence : float
         How sure that is, one-sided.
-    n_models : "auto", int or pair of int
-        Members for searching and for certifying. "auto" takes the smallest number whose quorum allows one dissent.
+    n_models : "few", "auto", "many", int or pair of int
+        Members for searching and for certifying. "auto" takes about 100 that certify (300 for linear models), "few" the
+        smallest number that allows one dissent, "many" about 300. More certifying members buy closer points, and
+        promises that hold in every fit. An int is for each of the two roles.
     prior : str, pair or Prior
-        "jeffreys", "uniform", "exact" (a guarantee for every true rate), or (a, b).
+        "exact" (a guarantee for every true rate), "jeffreys", "uniform", or (a, b). With `certify_on="search"`, "exact"
+        stands for the paper's prior, "jeffreys"; `Prior(0, 1)` insists.
     features : FeatureSpace, mapping of column to rule, path, or None
         What may change, such as {"age": betarce.immutable()}, or a TOML or YAML file that says so (see
         `betarce.read_rules`); everything within the training range by default.
+    max_changes : int or None
+        How many features of a row may change; None for no limit.
     random_state : int, numpy generator or None
         The same int gives the same answer, for any `n_jobs`.
     n_jobs : int or None
@@ -105,7 +115,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     >>> result
     Result(3 rows: 3 certified)
     >>> print(result[0].certificate)
-    14 of 15 fresh models agree: valid for >= 80.8 % with 90 % confidence
+    255 of 298 fresh models agree: valid for >= 82.5 % with 90 % confidence
     """
 
     def __init__(
@@ -113,14 +123,15 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         model: Any,
         *,
         space: Any = "bootstrap",
-        base: Any = "growing-spheres",
+        base: Any = None,
         search: Any = "frontier",
         certify_on: str = "holdout",
         delta: float = 0.9,
         confidence: float = 0.95,
         n_models: Any = "auto",
-        prior: Any = "jeffreys",
+        prior: Any = "exact",
         features: FeatureSpace | Rules | None = None,
+        max_changes: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -135,6 +146,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self.n_models = n_models
         self.prior = prior
         self.features = features
+        self.max_changes = max_changes
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -149,20 +161,35 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         y : Series or array of shape (n,)
             The labels.
         """
-        self._check_parameters()
+        guarantee, search = self._guarantee(), check_search(self.search)
+        self._space = check_space(self.space)
+        check_explainer(self.base)
         table = check_table(X)
-        self.features_ = check_features(self.features, table)
-        points = self.features_.encode(table)
-        labels = check_labels(y, len(points))
+        features = check_features(self.features, table, self.max_changes)
+        labels = check_labels(y, len(table))
         self._seed = check_seed(self.random_state)
         self._table = Table(table, labels)
         check_model(self.model)
         self.model_ = explained_model(self.model, self._table, derive(self._seed, "model"))
         self.classes_ = np.unique(np.asarray(getattr(self.model_, "classes_", labels)))
-        self._probe = probe_rows(points, self.features_)
+        points = features.encode(table)
+        self._probe = probe_rows(points, features)
+        self.features_ = features
         model = self._ensemble([self.model_])  # a model that cannot answer says so before an hour of training
-        self.problem_ = Problem(model, self.features_, points, np.asarray(labels))
-        self._draw_members()
+        sizes = role_sizes(self.n_models, self.certify_on, guarantee, self._space, model.kind)
+        draws = self._draw(sizes)
+        self.n_redrawn_ = sum(draw.redrawn for draw in draws.values())
+        self.search_members_: Ensemble = self._ensemble(draws["search"].models)
+        self.certifying_members_: Ensemble | None = None
+        if "certify" in draws:
+            self.certifying_members_ = self._ensemble(draws["certify"].models)
+            check_disjoint(self.search_members_, self.certifying_members_)
+        self._looked, self._n_extended = False, 0
+        self._fitted_with = snapshot(self, NEED_FIT)
+        self._honoured = snapshot(self, HONOURED)
+        self._set_up(guarantee, search, features)
+        roles = [self.search_members_, *([self.certifying_members_] if self.certifying_members_ else [])]
+        self._varied = warn_of_odd_members(roles, self.problem_.X_train, self._space, self.model_)
         return self
 
     def explain(self, X: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Result:
@@ -185,11 +212,19 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         Result
             One `RobustCounterfactual` a row; a row without an answer says why in its `status` and `reason`.
         """
-        check_is_fitted(self)
+        self._refresh()
         started = time.perf_counter()
-        batch, ladders = self._ladders(X, target, base_points, overrides)
+        table = check_table(X)
+        points, unreadable = readable_rows(self.features_, table, "X")
+        names = row_names(table)
+        kept = np.setdiff1d(np.arange(len(names)), list(unreadable))
+        batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
         walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
-        items = answers(batch, ladders, walks, self.features_, self._certificate, self.classes_)
+        answered = iter(answers(batch, ladders, walks, self.features_, self._certificate, self.classes_))
+        items = [
+            unreadable_row(name, unreadable[i], self.features_) if i in unreadable else next(answered)
+            for i, name in enumerate(names)
+        ]
         share = (time.perf_counter() - started) / len(items)
         return Result([replace(item, runtime_s=share) for item in items], self.features_)
 
@@ -208,10 +243,12 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             Distance against certified lower bound, as a table (`to_frame`) and as a picture (`plot`), with the point
             that `explain` hands out, the base, and the point that the paper's search finds with the same members.
         """
-        check_is_fitted(self)
-        batch, ladders = self._ladders(x, target, base_points, overrides)
-        if len(batch.targets) != 1:
-            raise InvalidInput(f"`x` must be a single row; got {len(batch.targets)}.")
+        self._refresh()
+        table = check_table(x, what="x")
+        if len(table) != 1:
+            raise InvalidInput(f"`x` must be a single row; got {len(table)}.")
+        point = self.features_.encode(table, what="x")
+        batch, ladders = self._ladders(point, row_names(table), np.arange(1), target, base_points, overrides)
         quorum = self.guarantee_.quorum(len(self.search_members_))
         paper = Steering(GrowingSpheresSearch(), self.problem_, self.search_members_, quorum)
         return tradeoff(batch, ladders, paper.ladders(batch.task), self._voters(), self.guarantee_, self.features_)
@@ -229,11 +266,18 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         target : label, set of labels, or one of either a row
             The class they should have.
         """
-        check_is_fitted(self)
-        rows, index = self._rows(points, what="points")
+        self._refresh()
+        table = check_table(points, what="points")
+        rows, index = self.features_.encode(table, what="points"), row_names(table)
         targets = accepted(target, self.classes_, len(rows))
         votes = certify_points(
-            rows, targets, self._voters(), self.guarantee_, steered=self._steered, space=repr(self._space)
+            rows,
+            targets,
+            self._voters(),
+            self.guarantee_,
+            steered=self._steered,
+            space=repr(self._space),
+            varied=self._varied,
         )
         agrees = self.problem_.is_target(rows, targets)
         return Verdicts([Verdict(vote, bool(agree)) for vote, agree in zip(votes, agrees, strict=True)], index)
@@ -254,7 +298,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             One line a row: "promised" (the lower bound), "robust" and "base" (the share of the fresh members under
             which each is valid); NaN where there is no such point.
         """
-        check_is_fitted(self)
+        self._refresh()
         fresh = self.fresh_members(n_models)
         promised = [
             item.certificate.lower_bound if item.status == "certified" and item.certificate else np.nan
@@ -282,14 +326,88 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")
         return self._ensemble(self._draw({role: n_models})[role].models)
 
+    def extend(self, n_models: int) -> "BetaRCE":
+        """Draw and train further certifying members.
+
+        As long as nothing has been explained or certified, they join those that are there. After that, the votes of
+        those have been looked at, and a second look at the same votes would break the promise: then the new members
+        alone certify from now on, and the earlier ones retire.
+
+        Parameters
+        ----------
+        n_models : int
+            How many; `Guarantee.efficient_size` says which numbers waste no vote.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> rce = BetaRCE(LogisticRegression(max_iter=5000), n_models=(10, 46), random_state=0, verbose=-1)
+        >>> rce = rce.fit(X[:, :4], y)
+        >>> len(rce.extend(57).certifying_members_)  # 46 + 57, nobody has looked yet
+        103
+        """
+        self._refresh()
+        if self.certifying_members_ is None or isinstance(self._space, Given):
+            why = (
+                "Given(models) has none left to draw"
+                if isinstance(self._space, Given)
+                else "the search members certify"
+            )
+            raise InvalidInput(f"`extend` needs a space to draw certifying members from, but {why}. Fit anew instead.")
+        if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
+            raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
+        kept = [] if self._looked else self.certifying_members_.models
+        self.guarantee_.quorum(len(kept) + int(n_models))  # before anything is trained
+        self._n_extended += 1
+        role = f"certify/{self._n_extended}"
+        self.certifying_members_ = self._ensemble([*kept, *self._draw({role: int(n_models)})[role].models])
+        self._looked = False
+        return self
+
     # Fitting
 
-    def _check_parameters(self) -> None:
-        self.guarantee_ = Guarantee(self.delta, self.confidence, check_prior(self.prior))
-        self._space = check_space(self.space)
+    def _guarantee(self) -> Guarantee:
+        prior = "jeffreys" if self.certify_on == "search" and self.prior == "exact" else self.prior
+        return Guarantee(self.delta, self.confidence, check_prior(prior))
+
+    def _set_up(self, guarantee: Guarantee, search: Any, features: FeatureSpace) -> None:
+        """Put everything in place that needs no training."""
+        n = len(self.search_members_)
+        # A point at the edge of the quorum would fail a second vote about every other time.
+        quorum = guarantee.quorum(n) if self.certifying_members_ is None else n
+        guarantee.quorum(len(self._voters()))
+        points = features.encode(self._table.X)
+        problem = Problem(self._ensemble([self.model_]), features, points, np.asarray(self._table.y))
+        self._steering = Steering(search, problem, self.search_members_, quorum)
+        self.guarantee_: Guarantee = guarantee
+        self.features_ = features
+        self.problem_: Problem = problem
+        self._finder = search
+
+    def _refresh(self) -> None:
+        """Honour parameters that were changed after `fit`, or say that they need a new one."""
+        check_is_fitted(self)
+        refuse_changed(self._fitted_with, snapshot(self, NEED_FIT))
+        now = snapshot(self, HONOURED)
+        if not changed(self._honoured, now):
+            return
+        features = self.features_
+        if set(changed(self._honoured, now)) & {"features", "max_changes"}:
+            features = check_features(self.features, self._table.X, self.max_changes)
+            if not features.reads_like(self.features_):
+                raise InvalidInput(
+                    "`features` was changed after `fit` and says that columns are something else than the members were "
+                    "trained with: call `fit` again. Rules on how values may move can be changed without it."
+                )
         check_explainer(self.base)
-        self._finder = check_search(self.search)
-        self._sizes = role_sizes(self.n_models, self.certify_on, self.guarantee_, self._space)
+        self._set_up(self._guarantee(), check_search(self.search), features)
+        self._honoured = now
 
     def _draw(self, sizes: Mapping[str, int]) -> dict[str, Draw]:
         return draw_members(
@@ -302,20 +420,6 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose,
         )
 
-    def _draw_members(self) -> None:
-        draws = self._draw(self._sizes)
-        self.n_redrawn_ = sum(draw.redrawn for draw in draws.values())
-        self.search_members_ = self._ensemble(draws["search"].models)
-        self.certifying_members_ = self._ensemble(draws["certify"].models) if "certify" in draws else None
-        if self.certifying_members_ is not None:
-            check_disjoint(self.search_members_, self.certifying_members_)
-        # A point at the edge of the quorum would fail a second vote about every other time.
-        n = len(self.search_members_)
-        quorum = self.guarantee_.quorum(n) if self.certifying_members_ is None else n
-        self._steering = Steering(self._finder, self.problem_, self.search_members_, quorum)
-        roles = [self.search_members_, *([self.certifying_members_] if self.certifying_members_ else [])]
-        warn_of_odd_members(roles, self.problem_.X_train, self._space, self.model_)
-
     def _ensemble(self, models: list[object]) -> Ensemble:
         ensemble = Ensemble(models, self.classes_, features=self.features_, probe=self._probe)
         check_answers(ensemble, self._probe)
@@ -323,26 +427,38 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
 
     # Explaining
 
-    def _ladders(self, X: Any, target: Any, base_points: Any, overrides: Any) -> tuple[Batch, Ladders]:
-        """Find the base of every row, then the ladder that leads up from it."""
-        originals, names = self._rows(X)
-        targets = self._targets(target, originals)
-        box = self.features_.box(originals, self._overrides(overrides, names))
+    def _ladders(
+        self,
+        originals: FloatArray,
+        names: "pd.Index[Any]",
+        kept: IntArray,
+        target: Any,
+        base_points: Any,
+        overrides: Any,
+    ) -> tuple[Batch, Ladders]:
+        """Find the base of every row that was kept, then the ladder that leads up from where its search starts."""
+        self._looked = True
+        current = np.searchsorted(self.classes_, self.problem_.model.labels(originals)[:, 0])
+        everyone = np.zeros(len(names), dtype=np.intp)
+        everyone[kept] = current
+        targets, there = (part[kept] for part in wanted(target, everyone, self.classes_))
+        rules = overrides_by_row(overrides, names)
+        box = self.features_.box(originals, None if rules is None else [rules[i] for i in kept])
         if base_points is not None:
-            given = self.features_.encode(base_points, what="base_points")
-            if len(given) != len(originals):
-                raise InvalidInput(
-                    f"`base_points` must have one row a row of `X` ({len(originals)}); got {len(given)}."
-                )
-            based, notes = settle(as_they_are(given), targets, self.problem_, box)
-        elif (explainer := check_explainer(self.base)) is None:
-            based, notes = as_they_are(originals), [""] * len(originals)
+            table = check_table(base_points, what="base_points")
+            if len(table) != len(names):
+                raise InvalidInput(f"`base_points` must have one row per row of `X` ({len(names)}); got {len(table)}.")
+            given = self.features_.encode(table, what="base_points")[kept]
+            found = as_they_are(given)
         else:
             seeds = self._seeds(originals, targets, "base")
-            found = find_bases(explainer, self.problem_, originals, targets, box, seeds, np.flatnonzero(box.possible))
-            based, notes = settle(found, targets, self.problem_, box)
-        task = Task(based.points, targets, box, self._seeds(originals, targets, "search"))
-        batch = Batch(originals, names, task, based, notes)
+            open_ = np.flatnonzero(box.possible & ~there)
+            found = find_bases(self._explainer(), self.problem_, originals, targets, box, seeds, open_)
+        based, notes = settle(found, targets, self.problem_, box)
+        post_hoc = base_points is not None or self.base is not None
+        starts = based.points if post_hoc else originals
+        task = Task(starts, targets, box, self._seeds(originals, targets, "search"))
+        batch = Batch(originals, names[kept], task, based, notes, there, post_hoc)
         rows = batch.searchable
         if rows.size == len(targets):
             return batch, self._steering.ladders(task)
@@ -350,38 +466,12 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             return batch, Ladders.none(len(targets), originals.shape[1])
         return batch, self._steering.ladders(task.take(rows)).spread(rows, len(targets))
 
-    def _rows(self, X: Any, what: str = "X") -> tuple[FloatArray, "pd.Index[Any]"]:
-        table = check_table(X, what=what)
-        return self.features_.encode(table, what=what), row_names(table)
-
-    def _overrides(self, overrides: Any, names: "pd.Index[Any]") -> list[Rules | None] | None:
-        if overrides is None:
-            return None
-        if not isinstance(overrides, Mapping):
-            raise InvalidInput(f"`overrides` must map row names to rules by column; got {overrides!r}.")
-        unknown = [name for name in overrides if name not in names]
-        if unknown:
-            raise InvalidInput(f"`overrides` names the row {unknown[0]!r}, which `X` lacks.")
-        return [overrides.get(name) for name in names]
-
-    def _targets(self, target: Any, originals: FloatArray) -> BoolArray:
-        current = np.searchsorted(self.classes_, self.problem_.model.labels(originals)[:, 0])
-        if target is None:
-            if len(self.classes_) > 2:
-                raise InvalidInput(
-                    f"`target` must say which of the {len(self.classes_)} classes is wanted: {self.classes_.tolist()}. "
-                    "A set of classes accepts any of them."
-                )
-            return np.asarray(current[:, None] != np.arange(2))
-        targets = accepted(target, self.classes_, len(originals))
-        there = np.flatnonzero(targets[np.arange(len(current)), current])
-        if there.size:
-            raise InvalidInput(
-                f"`target` must differ from what the model answers already; row {there[0]} is in class "
-                f"{plain(self.classes_[current[there[0]]])!r} ({there.size} of {len(originals)} rows in all). Leave "
-                "such rows out."
-            )
-        return targets
+    def _explainer(self) -> Explainer:
+        """Give what makes the bases: the method asked for, or the closest plain counterfactual, for contrast."""
+        explainer = check_explainer(self.base)
+        if explainer is not None:
+            return explainer
+        return Closest(self._finder) if isinstance(self._finder, FrontierSearch) else Closest()
 
     def _seeds(self, originals: FloatArray, targets: BoolArray, purpose: str) -> list[int]:
         """Give each row a seed by what it is, not by where it stands: a batch's composition changes nothing."""
@@ -406,6 +496,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             self.guarantee_,
             steered=self._steered,
             space=repr(self._space),
+            varied=self._varied,
         )
 
     def _validity(self, item: RobustCounterfactual, which: Which, members: Ensemble) -> float:

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -15,6 +14,8 @@ from betarce.errors import InvalidInput
 from betarce.posterior import Certificate, Guarantee
 from betarce.search import Ladders
 from betarce.targets import named, plain
+
+_STRIDE = 16  # rungs that are put to the vote at a time
 
 
 def fingerprint(point: FloatArray) -> str:
@@ -59,6 +60,7 @@ def certify_points(
     *,
     steered: bool,
     space: str = "",
+    varied: bool = True,
 ) -> list[Certificate]:
     """Let members vote once on each point.
 
@@ -75,18 +77,35 @@ def certify_points(
         Whether the voters took part in choosing the points.
     space : str
         What the voters were drawn from, for the record.
+    varied : bool
+        Whether the voters differ from each other at all.
     """
     votes = members.votes(points, targets)
     return [
         certificate_of(
-            point, named(target, members.classes), int(n_agree), len(members), guarantee, steered=steered, space=space
+            point,
+            named(target, members.classes),
+            int(n_agree),
+            len(members),
+            guarantee,
+            steered=steered,
+            space=space,
+            varied=varied,
         )
         for point, target, n_agree in zip(points, targets, votes, strict=True)
     ]
 
 
 def certificate_of(
-    point: FloatArray, target: Any, n_agree: int, n_models: int, guarantee: Guarantee, *, steered: bool, space: str
+    point: FloatArray,
+    target: Any,
+    n_agree: int,
+    n_models: int,
+    guarantee: Guarantee,
+    *,
+    steered: bool,
+    space: str,
+    varied: bool,
 ) -> Certificate:
     """Put on record how a vote on one point went, and who voted."""
     return guarantee.certify(
@@ -96,6 +115,7 @@ def certificate_of(
         target=plain(target),
         space=space,
         point=fingerprint(point),
+        varied=varied,
     )
 
 
@@ -106,7 +126,7 @@ class Walk:
     Attributes
     ----------
     agree : array of bool, shape (rungs, members)
-        Who agreed at each rung of the row, safest first.
+        Who agreed at each rung of the row that was asked about, safest first.
     passed : int
         Rungs passed before the first miss; 0 if the safest one missed already.
     """
@@ -128,11 +148,23 @@ def walk_ladders(ladders: Ladders, targets: AnyArray, members: Ensemble, guarant
     many rungs there are (Angelopoulos et al., *Learn then test*). Walking again after a miss would break that.
     """
     quorum = guarantee.quorum(len(members))
-    rows, rungs = np.nonzero(ladders.exists)
-    agree = members.agrees(ladders.points[rows, rungs], targets[rows])
-    votes = agree.sum(axis=1)
-    ends = np.searchsorted(rows, np.arange(len(targets) + 1))
-    return [Walk(agree[a:b], rungs_passed(votes[a:b], quorum)) for a, b in pairwise(ends)]
+    rungs = [ladder[there] for ladder, there in zip(ladders.points, ladders.exists, strict=True)]
+    agree = [np.zeros((0, len(members)), dtype=bool) for _ in rungs]
+    walking = [i for i, ladder in enumerate(rungs) if len(ladder)]
+    while walking:
+        steps = [rungs[i][len(agree[i]) : len(agree[i]) + _STRIDE] for i in walking]
+        owners = np.repeat(walking, [len(part) for part in steps])
+        ends = np.cumsum([len(part) for part in steps])[:-1]
+        votes = np.split(members.agrees(np.concatenate(steps), targets[owners]), ends)
+        for i, part in zip(walking, votes, strict=True):
+            agree[i] = np.concatenate([agree[i], part])
+        # Who has missed, or has no rung left, stops here: later rungs are never asked about.
+        walking = [
+            i
+            for i, part in zip(walking, votes, strict=True)
+            if (part.sum(axis=1) >= quorum).all() and len(agree[i]) < len(rungs[i])
+        ]
+    return [Walk(part, rungs_passed(part.sum(axis=1), quorum)) for part in agree]
 
 
 def rungs_passed(votes: IntArray, quorum: int) -> int:

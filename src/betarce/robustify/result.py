@@ -17,7 +17,16 @@ from betarce.robustify.html import item_html, result_html
 from betarce.robustify.pictures import draw_changes, draw_votes
 from betarce.robustify.summary import By, by_feature, by_measure
 
-Status = Literal["certified", "base-not-found", "not-found", "infeasible", "budget-spent"]
+Status = Literal[
+    "certified",
+    "already-there",
+    "unreadable",
+    "not-varied",
+    "base-not-found",
+    "not-found",
+    "infeasible",
+    "budget-spent",
+]
 Which = Literal["original", "base", "robust"]
 
 
@@ -32,7 +41,9 @@ class RobustCounterfactual:
     target : label or list of labels
         The class asked for, or all that were accepted.
     status : str
-        "certified", "base-not-found", "not-found", "infeasible" or "budget-spent".
+        "certified", "already-there" (the model gives the target class now), "unreadable" (a value that the training
+        table does not know), "not-varied" (all members are the same model), "base-not-found", "not-found", "infeasible"
+        or "budget-spent".
     reason : str
         Why there is no certified point, in a sentence; "" if there is one.
     note : str
@@ -77,7 +88,10 @@ class RobustCounterfactual:
 
     @property
     def base(self) -> Any:
-        """The base counterfactual, moved to where the rules allow it; the original itself with `base=None`."""
+        """The base counterfactual, moved to where the rules allow it.
+
+        With `base=None` it is the closest plain one: what people would be told without regard to retraining.
+        """
         return self._row("base")
 
     @property

@@ -11,7 +11,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.features import FeatureSpace
 from betarce.posterior import Guarantee
-from betarce.robustify.answers import Batch
+from betarce.robustify.batch import Batch
 from betarce.robustify.certify import rungs_passed
 from betarce.robustify.style import BLUE, GREY, MARKS, new_axes
 from betarce.search import Ladders

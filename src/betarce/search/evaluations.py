@@ -7,6 +7,8 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.features import Box, FeatureSpace
 from betarce.search.archive import Archive
+from betarce.search.cost import Cost
+from betarce.search.ladders import Ladders
 from betarce.search.levels import levels_above
 
 _DIGITS = 4  # depths differ in their last bits from batch to batch; the levels must not
@@ -32,10 +34,11 @@ class Evaluations:
     depth : Depth
     features : FeatureSpace
     box : Box
-    share : float
-        The share of L2 in the cost; the rest is L1.
+    cost : Cost
     budget : int
-        Evaluations a row, at most.
+        Evaluations per row, at most.
+    levels : array of shape (levels,), descending, optional
+        The depths that are kept apart; by default `levels_above` of the bases' own.
 
     Attributes
     ----------
@@ -43,22 +46,34 @@ class Evaluations:
         The best points by level.
     start : tuple of arrays
         The bases as far as they are allowed, their depth and their cost.
+    smooth : bool
+        Whether depth has slopes.
     count : array of int, shape (n,)
     spent : array of bool, shape (n,)
         Whether a row wanted to ask more than its budget allows.
     """
 
     def __init__(
-        self, bases: FloatArray, depth: Depth, features: FeatureSpace, box: Box, *, share: float, budget: int
+        self,
+        bases: FloatArray,
+        depth: Depth,
+        features: FeatureSpace,
+        box: Box,
+        *,
+        cost: Cost,
+        budget: int,
+        levels: FloatArray | None = None,
     ) -> None:
         self._bases, self._depth, self._features, self._box = bases, depth, features, box
-        self._share, self._budget = share, budget
+        self._cost, self._budget = cost, budget
         self.spent = np.zeros(len(bases), dtype=bool)
+        self.smooth = depth.slopes(bases[:1], np.zeros(1, dtype=np.intp)) is not None
         rows: IntArray = np.arange(len(bases))
         points = features.project(bases, box)
         reached, valid = self._deep(rows, points)
         self.start = points, reached, self.cost(points, bases)
-        self.archive = Archive(levels_above(np.round(reached, _DIGITS)), bases.shape[1])
+        above = levels_above(np.round(reached, _DIGITS)) if levels is None else np.tile(levels, (len(bases), 1))
+        self.archive = Archive(above, bases.shape[1])
         self.archive.add(rows, points, reached, valid, self.start[2])
         self.count = np.ones(len(bases), dtype=np.intp)
 
@@ -85,6 +100,13 @@ class Evaluations:
             depth[tried], _, _ = self.ask(rows[tried], candidates)
         return depth
 
+    def ladders(self) -> Ladders:
+        """Give the best points by level."""
+        points, cost = self.archive.best()
+        exists = np.isfinite(cost)
+        exists[:, 1:] &= cost[:, 1:] < cost[:, :-1]
+        return Ladders(points, exists, self.archive.levels, self.count, self.spent)
+
     def affordable(self, rows: IntArray, price: IntArray | int) -> BoolArray:
         """Say which rows can pay so many evaluations more."""
         can = self.count[rows] + price <= self._budget
@@ -92,15 +114,12 @@ class Evaluations:
         return np.asarray(can)
 
     def cost(self, points: FloatArray, bases: FloatArray) -> FloatArray:
-        """Give the mixture of L1 and L2 between points and bases."""
-        if self._share in (0, 1):
-            return self._features.distance(points, bases, norm="l2" if self._share else "l1")
-        l1, l2 = (self._features.distance(points, bases, norm=norm) for norm in ("l1", "l2"))
-        return np.asarray((1 - self._share) * l1 + self._share * l2)
+        """Give the cost of points, seen from their bases."""
+        return self._cost(points, bases)
 
     def _deep(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Ask how deep points are; what breaks a link between columns is no answer, however deep."""
         depth, valid = self._depth(points, rows)
-        if self._features.links:
+        if self._features.linked:
             valid = valid & ~self._features.violations(points, self._box.take(rows)).any(axis=1)
         return depth, valid

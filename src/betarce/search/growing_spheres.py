@@ -111,7 +111,7 @@ class GrowingSpheresSearch:
 
         def seeks(points: FloatArray, rows: IntArray) -> BoolArray:
             hits = predicate(points, rows)
-            if features.links:
+            if features.linked:
                 hits = hits & ~features.violations(points, walls.take(rows)).any(axis=1)
             return hits
 
@@ -184,8 +184,12 @@ class _State:
         radii = self.outer[active, None] * (hole + uniforms * (1 - hole)) ** (1 / dimensions)
         centers = self.centers[active, None]
         candidates = np.repeat(centers, n, axis=1)
-        if self.flips[active].any():
-            radii = self._flip(active, candidates, radii)
+        # Only rows that have names to flip draw for them: what a row draws must not hang on its company.
+        flipping = np.flatnonzero(self.flips[active].any(axis=1))
+        if flipping.size:
+            part = candidates[flipping]
+            radii[flipping] = self._flip(active[flipping], part, radii[flipping])
+            candidates[flipping] = part
         normals *= self.slides[active, None]
         normals /= np.maximum(np.linalg.norm(normals, axis=2, keepdims=True), 1e-300)
         candidates += normals * radii[..., None] * self.scale

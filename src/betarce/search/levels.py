@@ -6,17 +6,18 @@ from betarce.arrays import FloatArray
 
 DEEPEST = 8.0
 SHALLOWEST = 0.8
-N_RUNGS = 32
-_STEP = 0.1  # of the level, at most
-_SHARE = 0.15  # of the way down to the base, at most
+CLOSE = 3.0  # votes are decided below this depth, as a rule
+N_RUNGS = 40
+_STEP, _STEP_ABOVE = 0.07, 0.2  # of the level, at most
+_SHARE = 0.12  # of the way down to the base, at most
 
 
 def levels_above(depth: FloatArray) -> FloatArray:
     """Give each row its levels, deepest first, shape (n, rungs); the last, -inf, takes every point.
 
-    Far above the base a rung is a tenth less deep than the one before. Distance goes as the depth above the *base's*,
-    so close to it steps are a share of what is left: else the last step of a base that is nearly deep enough would be
-    many times its whole way.
+    Where votes are decided a rung is a few percent less deep than the one before. Distance goes as the depth above the
+    *base's*, so close to it steps are a share of what is left: else the last step of a base that is nearly deep enough
+    would be many times its whole way.
 
     Parameters
     ----------
@@ -26,11 +27,12 @@ def levels_above(depth: FloatArray) -> FloatArray:
     Examples
     --------
     >>> levels_above(np.array([1.5]))[0, [0, 1, 2, -3, -2, -1]].round(2)
-    array([8.  , 7.2 , 6.48, 1.56, 1.55, -inf])
+    array([8.  , 7.22, 6.53, 1.55, 1.54, -inf])
     """
     level = np.full(len(depth), DEEPEST)
     levels = [level]
     for _ in range(N_RUNGS - 1):
-        level = level - np.minimum(_STEP * level, _SHARE * np.maximum(level - depth, 0))
+        step = np.where(level > CLOSE, _STEP_ABOVE, _STEP)
+        level = level - np.minimum(step * level, _SHARE * np.maximum(level - depth, 0))
         levels.append(np.where(level < SHALLOWEST, -np.inf, level))
     return np.stack([*levels, np.full(len(depth), -np.inf)], axis=1)

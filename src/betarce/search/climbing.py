@@ -1,0 +1,197 @@
+"""Climbing: from each base upwards, always by the move that gains most depth for its cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.search.terrain import Terrain
+
+_GOOD_ENOUGH = 0.9  # of the best gain for its cost: then the larger step is taken
+_SPREADING = 0.5  # share of L2 from which moves along many features are tried even if slopes must be guessed
+_STEEPEST = 4  # features tried where slopes are known
+_MOST_FEATURES = 64  # features tried at once where they are not
+_BEST = 5  # features tried between two sweeps over all of them
+_SWEEP_EVERY = 5  # moves
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Where each row went: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end."""
+
+    points: FloatArray
+    depth: FloatArray
+
+
+class Climb:
+    """One climb of all rows.
+
+    Parameters
+    ----------
+    terrain : Terrain
+    steps : sequence of float
+        Lengths of the moves that are tried, in units of the features' ranges.
+    max_moves : int
+    """
+
+    def __init__(self, terrain: Terrain, steps: Sequence[float], max_moves: int) -> None:
+        self._ground, self._steps, self._max_moves = terrain, np.array(steps), max_moves
+        n, d = terrain.bases.shape
+        # What sweeps over all features showed, where depth has no slopes: which way each rises, which are the best.
+        self._ways = np.ones((n, d))
+        self._best = np.tile(np.arange(min(_BEST, d)), (n, 1))
+        self._swept = np.zeros(n, dtype=bool)
+        self._since_sweep = np.full(n, _SWEEP_EVERY)
+        self.points, self.depth, self.cost = (part.copy() for part in terrain.asked.start)
+
+    def path(self) -> Path:
+        """Climb until nothing gains, the deepest level is reached, or the moves are spent."""
+        path, depths = [self.points.copy()], [self.depth.copy()]
+        active: IntArray = np.arange(len(self.depth))
+        for _ in range(self._max_moves):
+            active = active[self.depth[active] < self._ground.top]
+            if not active.size:
+                break
+            active = self._move(active)
+            path.append(self.points.copy())
+            depths.append(self.depth.copy())
+        return Path(np.stack(path, axis=1), np.stack(depths, axis=1))
+
+    def _move(self, rows: IntArray) -> IntArray:
+        """Move every row that can gain; give those that may gain again."""
+        slopes = self._ground.depth.slopes(self.points[rows], rows)
+        if slopes is not None:
+            return self._take_best(rows, self._sloped_moves(rows, slopes), slopes)[0]
+        due = self._since_sweep[rows] >= _SWEEP_EVERY
+        new = ~self._swept[rows]
+        moved = [self._sweep(rows[due & new], both_ways=True), self._sweep(rows[due & ~new], both_ways=False)]
+        narrow = rows[~due]
+        gained, _ = self._take_best(narrow, self._moves_along(self._best[narrow]), None)
+        self._since_sweep[narrow] += 1
+        # Where the few best features gain nothing, all get a chance before the row gives up.
+        self._since_sweep[np.setdiff1d(narrow, gained)] = _SWEEP_EVERY
+        return np.sort(np.concatenate([*moved, narrow]))
+
+    def _sweep(self, rows: IntArray, *, both_ways: bool) -> IntArray:
+        """Try all features, and remember the best of them; later sweeps try each only the way that rose before."""
+        if not rows.size:
+            return rows
+        columns = self._some_features(rows)
+        if both_ways:
+            moves = self._moves_along(columns)
+        else:
+            moves = self._sized(columns, np.take_along_axis(self._ways[rows], columns, axis=1)[..., None] * self._steps)
+        depth, cost = self.depth[rows], self.cost[rows]
+        moved, tried = self._take_best(rows, moves, None)
+        if tried is not None:
+            can, new_depth, new_cost = tried
+            ratio = _ratios(new_depth, new_cost, depth[can], cost[can], self._ground.top)
+            self._remember(rows[can], columns[can], ratio.reshape(*columns[can].shape, -1), both_ways=both_ways)
+        self._since_sweep[rows] = 1
+        return moved
+
+    def _remember(self, rows: IntArray, columns: IntArray, ratio: FloatArray, *, both_ways: bool) -> None:
+        """Keep what a sweep showed: `ratio`, of shape (rows, columns, moves), is the gain of each move for its cost."""
+        order = np.argsort(-ratio.max(axis=2), axis=1, kind="stable")[:, : self._best.shape[1]]
+        self._best[rows] = np.take_along_axis(columns, order, axis=1)
+        if both_ways:
+            up, down = (part.max(axis=2) for part in np.split(ratio, 2, axis=2))
+            self._ways[rows[:, None], columns] = np.where(down > up, -1.0, 1.0)
+            # In a wide table the next sweep looks at other features.
+            self._swept[rows] = columns.shape[1] == len(self._ground.features)
+
+    def _take_best(
+        self, rows: IntArray, moves: FloatArray, slopes: FloatArray | None
+    ) -> tuple[IntArray, tuple[BoolArray, FloatArray, FloatArray] | None]:
+        """Try moves, shape (rows, k, d), and take the best of each row that gains.
+
+        Returns
+        -------
+        array of int
+            The rows that moved.
+        tuple or None
+            Which rows could afford it, and depth and cost of their moves, shape (k,) each.
+        """
+        ground = self._ground
+        columns, values = ground.features.settings
+        spreads = ground.cost.share > (_SPREADING if slopes is None else 0)
+        can = ground.asked.affordable(rows, moves.shape[1] + len(columns) + spreads * len(self._steps))
+        rows, moves = rows[can], moves[can]
+        if not rows.size:
+            return rows, None
+        tried = [ground.evaluate(rows, self.points, self.points[rows, None] + moves)]
+        if len(columns):
+            ends = np.repeat(self.points[rows, None], len(columns), axis=1)
+            ends[:, np.arange(len(columns)), columns] = values
+            tried.append(ground.evaluate(rows, self.points, ends))
+        if spreads:
+            slopes = _estimated(moves, tried[0][1], self.depth[rows]) if slopes is None else slopes[can]
+            ends = self.points[rows, None] + self._spread_moves(rows, slopes)
+            tried.append(ground.evaluate(rows, self.points, ends))
+        candidates, depth, cost = (np.concatenate(parts, axis=1) for parts in zip(*tried, strict=True))
+        ratio = _ratios(depth, cost, self.depth[rows], self.cost[rows], ground.top)
+        best = ratio.max(axis=1, keepdims=True)
+        chosen = np.where(ratio >= _GOOD_ENOUGH * best, np.minimum(depth, ground.top), -np.inf).argmax(axis=1)
+        moved = np.flatnonzero(np.isfinite(best[:, 0]))
+        rows, chosen = rows[moved], chosen[moved]
+        self.points[rows] = candidates[moved, chosen]
+        self.depth[rows], self.cost[rows] = depth[moved, chosen], cost[moved, chosen]
+        return rows, (can, *tried[0][1:])
+
+    # The moves that are tried
+
+    def _moves_along(self, columns: IntArray) -> FloatArray:
+        """Give moves up and down some features of each row, shape (rows, k, d)."""
+        lengths = np.concatenate([self._steps, -self._steps])
+        return self._sized(columns, np.broadcast_to(lengths, (*columns.shape, len(lengths))))
+
+    def _sloped_moves(self, rows: IntArray, slopes: FloatArray) -> FloatArray:
+        """Give moves along the steepest features, the way they rise."""
+        ground = self._ground
+        scaled = slopes * ground.features.scale
+        ahead = ground.room(rows, self.points[rows], scaled)
+        homeward = (ground.bases[rows] - self.points[rows]) * scaled > 0
+        # A move towards the base costs less than nothing, so its slope counts for more than any other.
+        appeal = np.abs(scaled) / ground.cost.weight * np.where(homeward, 1e6, 1.0)
+        columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, :_STEEPEST]
+        return self._sized(columns, np.sign(np.take_along_axis(scaled, columns, axis=1))[..., None] * self._steps)
+
+    def _sized(self, columns: IntArray, lengths: FloatArray) -> FloatArray:
+        """Turn lengths in units of the ranges into moves; a step shorter than the grid would be rounded away."""
+        features = self._ground.features
+        size = np.maximum(np.abs(lengths) * features.scale[columns][..., None], features.unit[columns][..., None])
+        size[features.is_nominal[columns]] = 0
+        moves = np.zeros((*lengths.shape, len(features)))
+        np.put_along_axis(moves, columns[..., None, None], (np.sign(lengths) * size)[..., None], 3)
+        return moves.reshape(len(columns), columns.shape[1] * lengths.shape[2], len(features))
+
+    def _spread_moves(self, rows: IntArray, slopes: FloatArray) -> FloatArray:
+        """Give moves along all features that are worth their cost, shape (rows, k, d)."""
+        scale = self._ground.features.scale
+        direction = self._ground.direction(rows, self.points[rows], slopes * scale)
+        return np.asarray(self._steps[:, None] * (direction * scale)[:, None])
+
+    def _some_features(self, rows: IntArray) -> IntArray:
+        """Pick the features to try: all of them, or, in wide tables, some at random."""
+        d = self._ground.bases.shape[1]
+        if d <= _MOST_FEATURES:
+            return np.broadcast_to(np.arange(d), (len(rows), d))
+        return np.stack([self._ground.generators[i].choice(d, _MOST_FEATURES, replace=False) for i in rows])
+
+
+def _ratios(depth: FloatArray, cost: FloatArray, depth_now: FloatArray, cost_now: FloatArray, top: float) -> FloatArray:
+    """Give the gain of each candidate for its cost, shape (rows, k); -inf where there is none."""
+    gain = np.minimum(depth, top) - depth_now[:, None]
+    price = np.maximum(cost - cost_now[:, None], 1e-6)
+    return np.where(gain > 1e-9, gain / price, -np.inf)
+
+
+def _estimated(moves: FloatArray, new_depth: FloatArray, depth: FloatArray) -> FloatArray:
+    """Read slopes off the single moves that were tried anyway."""
+    length = moves.sum(axis=2, keepdims=True)
+    rise = np.where(np.isfinite(new_depth), new_depth - depth[:, None], 0.0)[..., None]
+    tried: BoolArray = (moves != 0) & (length != 0)
+    return np.asarray(
+        np.where(tried, rise / np.where(length == 0, 1, length), 0.0).sum(axis=1) / np.maximum(tried.sum(axis=1), 1)
+    )

@@ -1,0 +1,147 @@
+"""Rungs: a point for every level that a climb passed, moved as close to the base as its level allows."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.search.climbing import Path
+from betarce.search.ladders import Ladders
+from betarce.search.levels import CLOSE
+from betarce.search.terrain import Terrain
+
+_TRIES = 3  # points on the way between two levels, for each rung
+_MARGIN = 0.03  # of the depth above the last point: rungs aim at so much more than their level
+_FRACTIONS = np.array([1.0, 0.5, 0.25, 0.1])
+_SHRINK = 0.07
+_BLENDS = np.array([1.0, 0.5, 0.25])  # shares of the way from a rung to where its slopes point
+_SHRINKS = np.array([1.0, 0.95])
+_DIGITS = 4  # of what is computed from depths and slopes: these differ in their last bits from batch to batch
+_BETWEEN = (0.25, 0.5, 0.75)  # where points are put between two rungs
+
+_STRIDE = 3  # every third rung is refined in each round
+
+
+def place(ground: Terrain, path: Path) -> None:
+    """Put a point where the path passes each level, by the rule of three between ever closer ends."""
+    levels = ground.asked.archive.levels
+    reached = path.depth[:, :, None] >= levels[:, None]
+    after = reached.argmax(axis=1)
+    rows, k = np.nonzero(reached.any(axis=1) & (after > 0))
+    start, end = path.points[rows, after[rows, k] - 1], path.points[rows, after[rows, k]]
+    below, above = path.depth[rows, after[rows, k] - 1], path.depth[rows, after[rows, k]]
+    level = levels[rows, k]
+    aim = level + _MARGIN * (level - below)
+    left, right = np.zeros(len(rows)), np.ones(len(rows))
+    for _ in range(_TRIES):
+        part = np.clip((aim - below) / np.maximum(above - below, 1e-12), 0.02, 0.98)
+        share = np.round(left + part * (right - left), _DIGITS)
+        depth = ground.asked.try_(rows, ground.features.blend(end, start, 1 - share[:, None]))
+        deep = depth >= level
+        left, below = np.where(deep, left, share), np.where(deep, below, depth)
+        right, above = np.where(deep, share, right), np.where(deep, depth, above)
+
+
+def refine(ground: Terrain, turn: int) -> None:
+    """Move some of the rungs closer to the base."""
+    points, rows, levels = ground.asked.archive.distinct()
+    mine = levels % _STRIDE == turn % _STRIDE
+    points, rows = points[mine], rows[mine]
+    slopes = ground.depth.slopes(points, rows)
+    if slopes is None:
+        _put_back(ground, points, rows, np.ones(len(ground.features), dtype=bool))
+    else:
+        _turn(ground, points, rows, slopes * ground.features.scale)
+        _put_back(ground, points, rows, ground.features.is_nominal)
+
+
+def _turn(ground: Terrain, points: FloatArray, rows: IntArray, slopes: FloatArray) -> None:
+    """Turn rungs towards the cheapest points that are as deep, if the slopes at the rungs held everywhere."""
+    features, bases = ground.features, ground.bases[rows]
+    numbers = ~(features.is_nominal | np.isnan(points) | np.isnan(bases))
+    away = np.where(numbers, points - bases, 0.0) / features.scale
+    direction = ground.direction(rows, bases, np.where(numbers, slopes, 0.0))
+    rise, slope = (slopes * away).sum(axis=1), (slopes * direction).sum(axis=1)
+    useful = np.flatnonzero((rise > 0) & (slope > 0))
+    away, rows, starts = away[useful], rows[useful], np.where(numbers, bases, points)[useful]
+    ideal = direction[useful] * np.round(rise[useful] / slope[useful], _DIGITS)[:, None]
+    ways = away[:, None] + _BLENDS[:, None] * (ideal - away)[:, None]
+    ways = (ways[:, :, None] * _SHRINKS[:, None]).reshape(-1, away.shape[1])
+    k = len(_BLENDS) * len(_SHRINKS)
+    ground.asked.try_(np.repeat(rows, k), np.repeat(starts, k, axis=0) + ways * features.scale)
+
+
+def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, some: BoolArray) -> None:
+    """Move some single features back towards the base, wholly or in part."""
+    features, bases = ground.features, ground.bases[rows]
+    close = np.abs(points - bases) <= 1e-9 * features.scale
+    which, columns = np.nonzero(features.differs(points, bases) & ~close & some)
+    if not which.size:
+        return
+    numeric = ~(features.is_nominal[columns] | np.isnan(points[which, columns] - bases[which, columns]))
+    # A name goes back wholly or not at all.
+    fraction, member = np.meshgrid(_FRACTIONS, np.arange(len(which)))
+    kept = (numeric[member] | (fraction == 1)).ravel()
+    which, columns, fraction = (
+        part[kept] for part in (which[member.ravel()], columns[member.ravel()], fraction.ravel())
+    )
+    candidates = points[which]
+    back = features.blend(candidates, bases[which], fraction[:, None])
+    places = np.arange(len(which))
+    candidates[places, columns] = back[places, columns]
+    shrunk = features.blend(points, bases, _SHRINK)
+    ground.asked.try_(np.concatenate([rows[which], rows]), np.concatenate([candidates, shrunk]))
+
+
+def prune(ground: Terrain) -> None:
+    """Put single features back altogether until no rung can spare another change at its level.
+
+    The archive keeps what is cheaper at the same level, and a point with one change less is cheaper. So each round asks
+    about the rungs that the last round changed, and no more.
+    """
+    done: set[bytes] = set()
+    while True:
+        points, rows, levels = ground.asked.archive.distinct()
+        new = np.array(
+            [i for i in range(len(rows)) if rows[i].tobytes() + levels[i].tobytes() + points[i].tobytes() not in done],
+            dtype=np.intp,
+        )
+        done.update(rows[i].tobytes() + levels[i].tobytes() + points[i].tobytes() for i in new)
+        bases = ground.bases[rows[new]]
+        which, columns = np.nonzero(ground.features.differs(points[new], bases))
+        if not which.size:
+            return
+        candidates = points[new][which]
+        candidates[np.arange(len(which)), columns] = bases[which, columns]
+        ground.asked.try_(rows[new][which], candidates)
+
+
+def densify(ground: Terrain, ladders: Ladders) -> Ladders:
+    """Put points between neighbouring rungs, where depth changes smoothly and a vote may be decided.
+
+    Between two rungs that change the same features, cost and depth go in step, so such points are as good as rungs that
+    are searched for, and cost one evaluation each.
+    """
+    if not ground.asked.smooth:
+        return ladders
+    n, k, d = ladders.points.shape
+    order = np.argsort(~ladders.exists, axis=1, kind="stable")
+    points = np.take_along_axis(ladders.points, order[..., None], axis=1)
+    exists, levels = (np.take_along_axis(part, order, axis=1) for part in (ladders.exists, ladders.levels))
+    changed = ground.features.differs(points, ground.bases[:, None])
+    apart = exists[:, 1:] & (changed[:, 1:] == changed[:, :-1]).all(axis=2) & np.less(levels[:, :-1], CLOSE)
+    rows, gaps = np.nonzero(apart)
+    whole = np.zeros((n, k, 1 + len(_BETWEEN), d))
+    there = np.zeros((n, k, 1 + len(_BETWEEN)), dtype=bool)
+    level = np.full((n, k, 1 + len(_BETWEEN)), -np.inf)
+    whole[:, :, 0], there[:, :, 0], level[:, :, 0] = points, exists, levels
+    for i, share in enumerate(_BETWEEN, start=1):
+        ends = ground.features.blend(points[rows, gaps], points[rows, gaps + 1], share)
+        ends = ground.features.project(ends, ground.box.take(rows))
+        can = ground.asked.affordable(rows, 1)
+        depth, cost, valid = np.full(len(rows), -np.inf), np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
+        depth[can], cost[can], valid[can] = ground.asked.ask(rows[can], ends[can])
+        low, high = (ground.cost(points[rows, gaps + j], ground.bases[rows]) for j in (1, 0))
+        whole[rows, gaps, i], level[rows, gaps, i] = ends, np.minimum(depth, levels[rows, gaps])
+        there[rows, gaps, i] = valid & (depth >= levels[rows, gaps + 1]) & (cost > low) & (cost < high)
+    return replace(ladders, points=whole.reshape(n, -1, d), exists=there.reshape(n, -1), levels=level.reshape(n, -1))

@@ -1,0 +1,81 @@
+"""What one search works on: a batch of rows, how deep points lie, and what was asked so far."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from betarce.arrays import FloatArray, IntArray
+from betarce.features import Box, FeatureSpace
+from betarce.search.cost import Cost
+from betarce.search.direction import steepest
+from betarce.search.evaluations import Depth, Evaluations
+from betarce.search.levels import DEEPEST
+
+
+class Terrain:
+    """The ground that a search walks on.
+
+    Parameters
+    ----------
+    bases : array of shape (n, d)
+        What cost is measured from.
+    depth : Depth
+    features : FeatureSpace
+    box : Box
+    seeds : sequence of int
+        One per row.
+    cost : Cost
+    budget : int
+        Evaluations per row, at most.
+    levels : array of shape (levels,), descending, optional
+        The depths that are kept apart; by default from `DEEPEST` down to the bases' own.
+
+    Attributes
+    ----------
+    top : float
+        The depth that is deep enough.
+    asked : Evaluations
+        The points evaluated so far, and what is left of the budget.
+    """
+
+    def __init__(
+        self,
+        bases: FloatArray,
+        depth: Depth,
+        features: FeatureSpace,
+        box: Box,
+        seeds: Sequence[int],
+        *,
+        cost: Cost,
+        budget: int,
+        levels: FloatArray | None = None,
+    ) -> None:
+        self.bases, self.depth, self.features, self.box, self.cost = bases, depth, features, box, cost
+        self.generators = [np.random.default_rng(seed) for seed in seeds]
+        self.top = DEEPEST if levels is None else float(levels[0])
+        self.asked = Evaluations(bases, depth, features, box, cost=cost, budget=budget, levels=levels)
+
+    def evaluate(
+        self, rows: IntArray, points: FloatArray, ends: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Give what is allowed of the ends of moves, shape (rows, k, d), with their depth and cost, both (rows, k).
+
+        What the rules or the grid took back altogether is not asked about: its depth is -inf.
+        """
+        n, k, d = ends.shape
+        owners = np.repeat(rows, k)
+        candidates = self.features.project(ends.reshape(n * k, d), self.box.take(owners))
+        moved = np.flatnonzero(self.features.differs(candidates, points[owners]).any(axis=1))
+        depth, cost = np.full(n * k, -np.inf), np.zeros(n * k)
+        if moved.size:
+            depth[moved], cost[moved], _ = self.asked.ask(owners[moved], candidates[moved])
+        return candidates.reshape(n, k, d), depth.reshape(n, k), cost.reshape(n, k)
+
+    def room(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Say how far each feature can go the way it rises."""
+        return np.where(slopes > 0, self.box.upper[rows] - points, points - self.box.lower[rows])
+
+    def direction(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Give the cheapest direction to rise in, among the features that have room for it."""
+        open_ = np.where(self.room(rows, points, slopes) > 0, slopes, 0.0)
+        return steepest(open_ / self.cost.weight, self.cost.share)
