@@ -228,6 +228,14 @@ class FeatureSpace:
                 points[:, k] = one_hot_codes(series, column.raw, what=what, allow_none=None in column.levels)
         return points
 
+    def check_columns(self, X: object, *, what: str = "X") -> None:
+        """Refuse a table that has other columns than the training table, whatever its rows hold."""
+        table = check_table(X, what=what)
+        if isinstance(table, np.ndarray):
+            self._check_width(table, what)
+        else:
+            self._positions(form_of(table), what)
+
     def _positions(self, form: Form, what: str) -> dict[Hashable, int]:
         """Find each column of the training table in another one: by name, or by place in an array."""
         mine = self.form.names

@@ -78,17 +78,15 @@ def readable_rows(features: FeatureSpace, table: RawTable, what: str) -> tuple[F
     Raises
     ------
     InvalidInput
-        If the table as a whole does not fit: other columns, or no row that can be read.
+        If the table as a whole does not fit, since it has other columns.
     """
     try:
         return features.encode(table, what=what), {}
     except InvalidInput:
-        features.encode(table[:0] if len(table) else table, what=what)  # other columns concern all rows
-    parts: list[FloatArray] = []
+        features.check_columns(table, what=what)
+    parts: list[FloatArray] = [np.zeros((0, len(features)))]
     unreadable: dict[int, str] = {}
     _halve(features, table, what, 0, len(table), parts, unreadable)
-    if not parts:
-        raise InvalidInput(next(iter(unreadable.values())))
     return np.concatenate(parts), unreadable
 
 

@@ -1,7 +1,7 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -218,9 +218,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         points, unreadable = readable_rows(self.features_, table, "X")
         names = row_names(table)
         kept = np.setdiff1d(np.arange(len(names)), list(unreadable))
-        batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
-        walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
-        answered = iter(answers(batch, ladders, walks, self.features_, self._certificate, self.classes_))
+        answered: Iterator[RobustCounterfactual] = iter(())
+        if kept.size:
+            batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
+            walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
+            answered = iter(answers(batch, ladders, walks, self.features_, self._certificate, self.classes_))
         items = [
             unreadable_row(name, unreadable[i], self.features_) if i in unreadable else next(answered)
             for i, name in enumerate(names)

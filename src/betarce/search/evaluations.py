@@ -67,10 +67,10 @@ class Evaluations:
         self._bases, self._depth, self._features, self._box = bases, depth, features, box
         self._cost, self._budget = cost, budget
         self.spent = np.zeros(len(bases), dtype=bool)
-        self.smooth = depth.slopes(bases[:1], np.zeros(1, dtype=np.intp)) is not None
         rows: IntArray = np.arange(len(bases))
         points = features.project(bases, box)
         reached, valid = self._deep(rows, points)
+        self.smooth = depth.slopes(points[:1], rows[:1]) is not None
         self.start = points, reached, self.cost(points, bases)
         above = levels_above(np.round(reached, _DIGITS)) if levels is None else np.tile(levels, (len(bases), 1))
         self.archive = Archive(above, bases.shape[1])

@@ -139,6 +139,8 @@ def densify(ground: Terrain, ladders: Ladders) -> Ladders:
         ends = ground.features.blend(points[rows, gaps], points[rows, gaps + 1], share)
         ends = ground.features.project(ends, ground.box.take(rows))
         can = ground.asked.affordable(rows, 1)
+        if not can.any():
+            break
         depth, cost, valid = np.full(len(rows), -np.inf), np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
         depth[can], cost[can], valid[can] = ground.asked.ask(rows[can], ends[can])
         low, high = (ground.cost(points[rows, gaps + j], ground.bases[rows]) for j in (1, 0))
