@@ -1,6 +1,7 @@
 """One column of a point: what it holds, read off the training table."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.errors import InvalidInput
-from betarce.features.forms import is_object
+from betarce.features.forms import check_precision, is_object, is_text
 from betarce.features.rules import Kind, Rule
 
 _LARGEST = 2.0**53  # whole numbers beyond are not exact as floats
@@ -97,7 +98,8 @@ class Column:
         if self.levels is None:
             return self._encode_numbers(values, what)
         missing = values.isna().to_numpy()
-        codes = _positions(values, self.levels).astype(np.float64)
+        with _one_value_a_cell(values, self.name, what):
+            codes = _positions(values, self.levels).astype(np.float64)
         unknown = np.flatnonzero((codes < 0) & ~missing)
         if unknown.size:
             raise InvalidInput(
@@ -159,6 +161,10 @@ def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
     dtype = values.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordinal" if dtype.ordered else "categorical"
+    if not _is_known(dtype):
+        raise _unreadable(dtype, name)
+    if is_object(dtype) and pd.api.types.infer_dtype(values, skipna=True) == "decimal":
+        check_precision("Decimal", name)
     if _is_bool(values):
         return "binary"
     if is_number_like(values):
@@ -169,12 +175,40 @@ def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
         if whole and (_is_whole_dtype(dtype) or np.isnan(numbers).any()):
             return "binary" if known.size and np.isin(known, (0, 1)).all() else "integer"
         return "continuous"
-    if is_object(dtype) or isinstance(dtype, pd.StringDtype):
+    if is_object(dtype) or is_text(dtype):
         return "categorical"
-    raise InvalidInput(
+    raise _unreadable(dtype, name)
+
+
+def _unreadable(dtype: Any, name: Hashable) -> InvalidInput:
+    return InvalidInput(
         f"`X` has a column {name!r} of type {dtype}, which is neither number nor category. Turn it into a number (for "
         "instance days since a date) or drop it."
     )
+
+
+def _is_known(dtype: Any) -> bool:
+    try:
+        return dtype.type is not None
+    except NotImplementedError:  # Arrow has types that pandas cannot name
+        return False
+
+
+@contextmanager
+def _one_value_a_cell(values: "pd.Series[Any]", name: Hashable, what: str) -> Iterator[None]:
+    """Say where a cell holds a list, a dict or anything else that is no single value."""
+    try:
+        yield
+    except TypeError as error:
+        for row, value in enumerate(values):
+            try:
+                hash(value)
+            except TypeError:
+                raise InvalidInput(
+                    f"`{what}` must hold one number or name in each cell; row {row}, column {name!r} holds "
+                    f"{shortened(value)} ({type(value).__name__}). Give its parts columns of their own."
+                ) from error
+        raise
 
 
 def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> Column:
@@ -186,8 +220,10 @@ def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> 
     elif _is_bool(values):
         levels = (False, True)
     else:
-        levels = _in_order(pd.unique(present))
-    codes = _positions(present, levels)
+        with _one_value_a_cell(values, name, "X"):
+            levels = _in_order(pd.unique(present))
+    with _one_value_a_cell(values, name, "X"):
+        codes = _positions(present, levels)
     if (codes < 0).any():
         raise InvalidInput(
             f"`features[{name!r}]` lists the levels {listing(levels)}, but the training table also has "
@@ -215,6 +251,7 @@ def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> 
 def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, guess_step: bool) -> Column:
     if not is_number_like(values):
         raise InvalidInput(f"`features[{name!r}]` says {kind}, but the column holds {values.iloc[0]!r}.")
+    check_precision(str(values.dtype), name)
     numbers = _to_floats(values)
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
@@ -296,7 +333,8 @@ def is_number_like(values: "pd.Series[Any]") -> bool:
         return True
     numbers = (int, float, np.integer, np.floating)
     return is_object(dtype) and all(
-        value is None or (isinstance(value, numbers) and not isinstance(value, bool)) for value in values
+        value is None or value is pd.NA or (isinstance(value, numbers) and not isinstance(value, bool))
+        for value in values
     )
 
 
@@ -341,6 +379,12 @@ def _in_order(values: Any) -> tuple[Any, ...]:
         return tuple(sorted(values))
     except TypeError:
         return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
+
+
+def shortened(value: object, most: int = 60) -> str:
+    """Write a value for a message."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def listing(names: Sequence[object], most: int = 12) -> str:
