@@ -16,7 +16,8 @@ from betarce.features.rules import Kind, Rule
 _LARGEST = 2.0**53  # whole numbers beyond are not exact as floats
 _MOST_DECIMALS = 6
 _MOST_COMMON = 32
-_LEAST_ROWS = 10  # fewer rows say nothing about decimals
+_LEAST_ROWS = 10  # fewer rows say nothing about decimals, nor that a float is 0 or 1 only
+_EVIDENCE = 8  # floats between two steps of a grid, for a column on it to be there on purpose
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class Column:
         """Write a value of a point as the table has it."""
         if np.isnan(value):
             return "missing"
-        return f"{value:.10g}" if self.levels is None else str(self.levels[int(value)])
+        return f"{value + 0.0:.10g}" if self.levels is None else str(self.levels[int(value)])
 
     def range_in_words(self, rule: Rule) -> str:
         """Say which values are in range."""
@@ -171,10 +172,11 @@ def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
         numbers = _to_floats(values)
         known = numbers[~np.isnan(numbers)]
         whole = bool((known == np.rint(known)).all())
+        is_flag = bool(known.size) and bool(np.isin(known, (0, 1)).all())
         # pandas turns whole numbers into floats as soon as one of them is missing.
         if whole and (_is_whole_dtype(dtype) or np.isnan(numbers).any()):
-            return "binary" if known.size and np.isin(known, (0, 1)).all() else "integer"
-        return "continuous"
+            return "binary" if is_flag else "integer"
+        return "binary" if is_flag and known.size >= _LEAST_ROWS else "continuous"
     if is_object(dtype) or is_text(dtype):
         return "categorical"
     raise _unreadable(dtype, name)
@@ -272,8 +274,8 @@ def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, g
         raise InvalidInput(f"`features[{name!r}]` says {kind}, but the column holds fractions.")
     low, high = float(known.min()), float(known.max())
     single = getattr(values.dtype, "numpy_dtype", values.dtype) == np.float32
-    guess_step = guess_step and rule.kind is None and not single
-    step = rule.step or (1.0 if whole else _decimal_step(known) if guess_step else None)
+    guess_step = guess_step and rule.kind is None
+    step = rule.step or (1.0 if whole else _decimal_step(known, single=single) if guess_step else None)
     return Column(
         name=name,
         raw=(name,),
@@ -351,16 +353,22 @@ def _is_whole_dtype(dtype: Any) -> bool:
 
 
 def _to_floats(values: "pd.Series[Any]") -> FloatArray:
-    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    # Adding zero turns -0.0 into 0.0: they are one number, and people write it without a sign.
+    return values.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
 
 
-def _decimal_step(known: FloatArray) -> float | None:
+def _decimal_step(known: FloatArray, *, single: bool) -> float | None:
     """Find the coarsest decimal step that all values keep; None if they have more digits than people write."""
     if len(known) < _LEAST_ROWS:
         return None
+    largest = np.abs(known).max()
+    # Below that, any float of this size lies on the grid, and that it does says nothing.
+    finest = _EVIDENCE * float(np.spacing(np.float32(largest) if single else largest))
     for decimals in range(_MOST_DECIMALS + 1):
-        if (np.round(known, decimals) == known).all():
-            return float(f"1e-{decimals}")
+        step = float(f"1e-{decimals}")
+        rounded = np.round(known, decimals)
+        if step >= finest and ((rounded.astype(np.float32) if single else rounded) == known).all():
+            return step
     return None
 
 

@@ -317,7 +317,9 @@ class FeatureSpace:
         if self._may_miss:
             lost = np.isnan(inside) & ~box.may_miss
             inside[lost] = box.origin[lost]
-        return self.links.apply(inside, box, self) if self.links else inside
+        linked = self.links.apply(inside, box, self) if self.links else inside
+        linked += 0.0  # no -0.0: people write it without a sign
+        return linked
 
     def violations(self, points: FloatArray, box: Box) -> BoolArray:
         """Say which columns of which points break a rule, shape (rows, features)."""
