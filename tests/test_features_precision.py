@@ -13,6 +13,7 @@ from lightgbm import LGBMClassifier
 
 import betarce as brce
 from betarce.features import FeatureSpace
+from betarce.search import GrowingSpheresSearch
 
 RNG = np.random.default_rng(0)
 N = 80
@@ -119,3 +120,33 @@ def test_minus_zero_is_shown_and_stored():
     text = rce.explain(table[:4]).to_json()
     assert not re.search(r"-0\.0(?!\d)", text)
     assert json.loads(text)["rows"][0]["original"]["x"] == 0.0
+
+
+# No move that nobody can make
+
+
+def test_growing_spheres_hands_out_1e_35():
+    """LightGBM's threshold beside zero is 1e-35: the smallest ball around zero always holds a hit."""
+    features = FeatureSpace.infer(np.array([[0.0, 0.0], [1.0, 5.0]]))
+    centers = np.zeros((1, 2))
+
+    def beyond_zero(points, rows):
+        return points[:, 0] > 1e-35
+
+    found = GrowingSpheresSearch().find(centers, beyond_zero, features, features.box(centers), [0])
+    assert found.found.all()
+    assert found.points[0, 0] >= 1e-12
+    assert found.points[0, 1] == 0 or abs(found.points[0, 1]) >= 5e-12
+
+
+@given(st.lists(st.floats(-1e-9, 1e-9), min_size=6, max_size=6), st.floats(-50, 50))
+def test_tidy_points_are_at_the_original_at_zero_or_off_by_more_than_rounding(moves, start):
+    features = FeatureSpace.infer(np.array([[-50.0, 0.0], [50.0, 1.0]]))
+    origin = np.array([[start, 0.5]] * 6)
+    box = features.box(origin)
+    points = features.project(origin + np.array(moves)[:, None], box)
+    tidied = features.tidy(points, box)
+    gap = np.abs(tidied - origin)
+    assert ((gap == 0) | (gap > 1e-12 * features.scale) | (tidied == 0)).all()
+    assert (np.abs(tidied - points) <= 1e-12 * features.scale).all()
+    assert not features.violations(tidied, box).any()

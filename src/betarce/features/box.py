@@ -177,6 +177,13 @@ def on_grid(values: FloatArray, step: float | FloatArray, decimals: int) -> Floa
     return np.asarray(np.round(np.rint(values / step) * step, decimals) + 0.0)
 
 
+def without_noise(points: FloatArray, box: Box, noise: FloatArray) -> FloatArray:
+    """Make values within rounding of the original, or of zero, just that, where the box allows it."""
+    quiet = np.where(np.abs(points) <= noise, 0.0, points)
+    quiet = np.where(np.abs(points - box.origin) <= noise, box.origin, quiet)
+    return np.where((quiet < box.lower) | (quiet > box.upper), points, quiet)
+
+
 def decimals_of(step: float) -> int:
     """Count the decimals that multiples of a step have.
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid
+from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid, without_noise
 from betarce.features.checks import check_names, check_rule_fits
 from betarce.features.columns import Column, group_column, infer_column, listing, one_hot_codes
 from betarce.features.forms import ArrayForm, Coded, Form, RawTable, check_table, form_of
@@ -25,6 +25,8 @@ from betarce.readings import Reading
 
 Norm = Literal["l1", "l2"]
 Rules = Mapping[Any, Any]
+
+_NOISE = 1e-12  # of a column's range
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,6 +323,11 @@ class FeatureSpace:
         linked += 0.0  # no -0.0: people write it without a sign
         return linked
 
+    def tidy(self, points: FloatArray, box: Box) -> FloatArray:
+        """Make values of projected points that are within rounding of the original, or of zero, just that."""
+        quiet = without_noise(points, box, self._noise)
+        return self.links.apply(quiet, box, self) if self.links else quiet
+
     def violations(self, points: FloatArray, box: Box) -> BoolArray:
         """Say which columns of which points break a rule, shape (rows, features)."""
         missing = np.isnan(points)
@@ -354,6 +361,11 @@ class FeatureSpace:
     @cached_property
     def _singles(self) -> IntArray:
         return np.array([j for j, column in enumerate(self.columns) if column.single], dtype=np.intp)
+
+    @cached_property
+    def _noise(self) -> FloatArray:
+        """What arithmetic adds to a value and nobody means; a grid leaves none."""
+        return np.array([_NOISE * column.scale if column.step is None else 0.0 for column in self.columns])
 
     @cached_property
     def _may_miss(self) -> bool:
