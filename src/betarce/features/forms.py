@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_unmasked
 from betarce.errors import InvalidInput, require
 
 RawTable = Any
@@ -177,14 +178,17 @@ def check_table(X: object, *, what: str = "X") -> RawTable:
         # A row of a mixed table is a Series of objects: let every value find its own dtype again.
         X = pd.DataFrame([dict(zip(X.index, X, strict=True))], index=[X.name])
     elif isinstance(X, dict):
-        X = pd.DataFrame([X])
+        X = pd.DataFrame([_single_row(X, what)])
     if isinstance(X, pd.DataFrame) or _is_other_frame(X):
         table: Any = X
     else:
+        check_unmasked(X, what=what)
         try:
             table = np.asarray(X)
         except ValueError as error:
             raise InvalidInput(f"`{what}` must be a table whose rows all have the same length; {error}") from error
+        if hint := _way_to_a_table(X, table, what):
+            raise InvalidInput(f"`{what}` must be a DataFrame or a 2-D array; got {type(X).__name__}. Pass {hint}.")
         if table.dtype.kind in "US":
             table = np.array(X, dtype=object)  # numpy turns [30, "rent"] into text; objects stay what they are
         if table.ndim == 1 and table.size and table.dtype != object:
@@ -200,6 +204,26 @@ def check_table(X: object, *, what: str = "X") -> RawTable:
             "Is a filter in front of it too strict?"
         )
     return table
+
+
+def _single_row(row: dict[Any, Any], what: str) -> dict[Any, Any]:
+    for name, value in row.items():
+        if not isinstance(value, str) and hasattr(value, "__len__"):
+            raise InvalidInput(
+                f"`{what}` must have one value for each column if it is a dict, as a single row; column {name!r} has "
+                f"{len(value)}. For several rows: pandas.DataFrame({what})."
+            )
+    return row
+
+
+def _way_to_a_table(X: object, table: AnyArray, what: str) -> str:
+    """Say how to make a table of what numpy makes none of; "" for plain arrays."""
+    if hasattr(X, "toarray"):
+        return f"{what}.toarray()"
+    if hasattr(X, "collect"):
+        return f"{what}.collect()"
+    records = table.dtype.names is not None or (table.ndim == 1 and any(isinstance(each, dict) for each in table))
+    return f"pandas.DataFrame({what})" if records else ""
 
 
 def form_of(table: RawTable) -> Form:
