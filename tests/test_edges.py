@@ -120,6 +120,12 @@ def test_column_names_of_one_level_have_two_in_to_frame():
     assert result.to_frame()["result", "status"].tolist() == [item.status for item in result]
 
 
+@pytest.mark.parametrize("rules", ["x", ["x"], 3, brce.immutable()], ids=repr)
+def test_overrides_that_are_no_rules_by_column_are_refused(rules):
+    with pytest.raises(InvalidInput, match=r"`overrides` must map each row to its rules by column.*; got .* for a row"):
+        fitted().explain(TABLE[:2], overrides={1: rules})
+
+
 # Labels
 
 

@@ -286,6 +286,11 @@ class FeatureSpace:
         """Sort the rules of single rows by column."""
         own: dict[Hashable, list[tuple[Rule, IntArray]]] = {}
         for row, rules in enumerate(overrides or ()):
+            if rules is not None and not isinstance(rules, Mapping):
+                raise InvalidInput(
+                    "`overrides` must map each row to its rules by column, such as {17: {'income': "
+                    f"betarce.immutable()}}}}; got {rules!r} for a row."
+                )
             declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
             check_names(declared, {}, self.names, what="overrides")
             for name, rule in declared.items():
