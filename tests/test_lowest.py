@@ -6,8 +6,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import matrix
+from betarce.cli import app
+from betarce.evaluate.engines import engine
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -38,3 +41,18 @@ def test_this_python_is_found():
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     assert matrix.find_python(version) == sys.executable
     assert matrix.find_python("2.0") is None
+
+
+# What failed with versions below the stated ones
+
+
+def test_the_command_line_shows_its_help():
+    for command in ([], ["explain"], ["size"]):
+        shown = CliRunner().invoke(app, [*command, "--help"])
+        assert shown.exit_code == 0, shown.output
+        assert "Usage" in shown.output
+
+
+def test_work_is_mapped_over_workers():
+    with engine("local", n_jobs=1) as compute:
+        assert sorted(outcome.value for outcome in compute(abs, [-2, 1])) == [1, 2]

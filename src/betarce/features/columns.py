@@ -10,7 +10,7 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.errors import InvalidInput
-from betarce.features.forms import check_precision, is_object, is_text
+from betarce.features.forms import check_precision, is_known, is_object, is_text
 from betarce.features.rules import Kind, Rule
 
 _LARGEST = 2.0**53  # whole numbers beyond are not exact as floats
@@ -162,7 +162,7 @@ def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
     dtype = values.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordinal" if dtype.ordered else "categorical"
-    if not _is_known(dtype):
+    if not is_known(dtype):
         raise _unreadable(dtype, name)
     if is_object(dtype) and pd.api.types.infer_dtype(values, skipna=True) == "decimal":
         check_precision("Decimal", name)
@@ -187,13 +187,6 @@ def _unreadable(dtype: Any, name: Hashable) -> InvalidInput:
         f"`X` has a column {name!r} of type {dtype}, which is neither number nor category. Turn it into a number (for "
         "instance days since a date) or drop it."
     )
-
-
-def _is_known(dtype: Any) -> bool:
-    try:
-        return dtype.type is not None
-    except NotImplementedError:  # Arrow has types that pandas cannot name
-        return False
 
 
 @contextmanager
@@ -223,7 +216,8 @@ def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> 
         levels = (False, True)
     else:
         with _one_value_a_cell(values, name, "X"):
-            levels = _in_order(pd.unique(present))
+            # Not pandas.unique: before pandas 3 it takes two texts for one that are the same up to a NUL.
+            levels = _in_order(dict.fromkeys(present.tolist()))
     with _one_value_a_cell(values, name, "X"):
         codes = _positions(present, levels)
     if (codes < 0).any():

@@ -271,6 +271,14 @@ def check_precision(dtype: str, name: Hashable) -> None:
         )
 
 
+def is_known(dtype: Any) -> bool:
+    """Say whether pandas can name a dtype; Arrow has some that it cannot."""
+    try:
+        return dtype.type is not None
+    except NotImplementedError:
+        return False
+
+
 def is_text(dtype: Any) -> bool:
     """Say whether a dtype holds text, whoever stores it: pandas itself or Arrow."""
     if isinstance(dtype, pd.StringDtype):
