@@ -184,13 +184,14 @@ def test_what_is_handed_out_of_float32_is_what_was_projected(values, seed):
 @pytest.mark.parametrize(
     "column",
     [
-        np.array([0.5, 1.5, 2.0], dtype=np.float16),
+        np.float16,
         pytest.param("halffloat[pyarrow]", marks=pytest.mark.skipif(not HAS_ARROW, reason="needs pyarrow")),
     ],
     ids=["numpy", "arrow"],
 )
 def test_half_precision_is_refused_since_certified_points_would_be_rounded(column):
-    values = pd.Series([0.5, 1.5, 2.0], dtype=column) if isinstance(column, str) else column
+    halves = np.array([0.5, 1.5, 2.0], dtype=np.float16)
+    values = pd.Series(halves, dtype=column)
     with pytest.raises(InvalidInput, match=r"column 'x' is of type (float16|halffloat\[pyarrow\])\. Cast it first"):
         FeatureSpace.infer(pd.DataFrame({"x": values}))
 
