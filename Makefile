@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install $(PIP_OPTIONS)
 PAPER := .venv-paper
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench guarantee methods paper check format lint types clean
+.PHONY: help demo test bench guarantee methods paper matrix lowest check format lint types clean
 
 help:                      ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,7 +31,13 @@ methods: $(VENV)/test      ## all methods side by side; writes the table of docs
 paper: $(PAPER)/paper      ## the paper's experiments, tables and figures; hours, but it goes on where it stopped
 	@for plan in paper confidence members; do $(PAPER)/bin/betarce reproduce $$plan --out results/$$plan || exit 1; done
 
-check: format lint types test   ## all that CI runs
+matrix:                    ## the fast tests on every Python, with lowest and newest dependencies, as a table
+	@$(PYTHON) tools/matrix.py
+
+lowest:                    ## the fast tests with the lowest dependencies that pyproject.toml states
+	@$(PYTHON) tools/matrix.py --dependencies lowest --pyarrow yes
+
+check: format lint types test   ## all that CI runs, but for `make lowest`
 
 format: $(VENV)/dev        ## is the code formatted?
 	@$(BIN)/ruff format --check .
@@ -43,7 +49,7 @@ types: $(VENV)/dev         ## mypy --strict on src
 	@$(BIN)/mypy
 
 clean:                     ## remove the virtual environment and caches
-	rm -rf $(VENV) $(PAPER) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PAPER) .matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -76,7 +76,6 @@ ODD_DTYPES = {
     "truths": pd.Categorical([True, False, True]),
     "bins": pd.cut([1, 2, 3], [0, 1.5, 4]),
     "texts as objects": pd.Categorical(["x", "y", "x"], pd.Index(["x", "y"], dtype=object)),
-    "half": np.array([0.5, 1.5, 2.0], dtype=np.float16),
     "big-endian": np.array([1, 2, 3], dtype=">i4"),
     "unsigned": np.array([1, 2, 3], dtype=np.uint16),
 }

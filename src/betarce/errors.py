@@ -9,6 +9,7 @@
     ├── MemberFailed                          some members could not be trained; the others are in `.members`
     ├── DataUnavailable                       a data set is neither here nor can it be fetched
     ├── CorruptFile                           a file is not what it claims to be; it was not used
+    ├── NotWritten (also an OSError)          a file could not be written; what was there is still there
     └── MissingExtra (also an ImportError)    an optional library is needed; the message says how to install it
 
     BetarceWarning (a UserWarning)
@@ -61,6 +62,10 @@ class DataUnavailable(BetarceError):
 
 class CorruptFile(BetarceError):
     """A file is not what it claims to be."""
+
+
+class NotWritten(BetarceError, OSError):
+    """A file could not be written: the disk is full, read-only, or gone."""
 
 
 class MissingExtra(BetarceError, ImportError):

@@ -4,11 +4,12 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from betarce.errors import CorruptFile, InvalidInput
+from betarce.errors import CorruptFile, InvalidInput, NotWritten
 
 _DIGEST = "digest"
 _WIDTH = 110
@@ -27,18 +28,47 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
         if target.exists():
             temporary.chmod(target.stat().st_mode & 0o777)
         os.replace(temporary, target)
+    except OSError as error:
+        raise NotWritten(
+            f"{os.fspath(path)!r} could not be written: {error.strerror or error}. What was there is still there."
+        ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that cannot be written to may not let go of it either
+            temporary.unlink(missing_ok=True)
     return target
+
+
+def check_path(path: object, *, what: str = "path") -> str:
+    """Refuse what can be no path: numbers, text with a NUL, text that the file system cannot spell.
+
+    Examples
+    --------
+    >>> check_path("answers.json")
+    'answers.json'
+    >>> check_path("answers\\0.json")
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `path` must be a path; got 'answers\\x00.json', which no file can be called.
+    """
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(text := os.fspath(path), str):
+        raise InvalidInput(f"`{what}` must be a path, as text or as a pathlib.Path; got {path!r}.")
+    try:
+        possible = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise InvalidInput(f"`{what}` must be a path; got {text!r}, which no file can be called.")
+    return text
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
     """Refuse a path that cannot become a file; follow links, so that they stay what they are."""
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(check_path(path)))
     problem = ""
-    if target.is_dir():
+    if os.path.isdir(target):
         problem = "is a folder"
-    elif not target.parent.is_dir():
+    elif os.path.exists(target) and not os.path.isfile(target):
+        problem = "is a device or a pipe"
+    elif not os.path.isdir(target.parent):
         problem = f"is in {str(target.parent)!r}, which is not a folder"
     elif not os.access(target.parent, os.W_OK):
         problem = "is in a folder that cannot be written to"
@@ -49,10 +79,13 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 
 def make_folder(folder: str | os.PathLike[str]) -> Path:
     """Give a folder, made if it is not there; refuse what is a file."""
-    target = Path(folder).resolve()
-    if target.exists() and not target.is_dir():
+    target = Path(check_path(folder, what="folder")).resolve()
+    if os.path.exists(target) and not os.path.isdir(target):
         raise InvalidInput(f"`folder` must be a folder, or not there yet; {str(target)!r} is a file.")
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotWritten(f"The folder {str(target)!r} could not be made: {error.strerror or error}.") from error
     return target
 
 
@@ -93,11 +126,17 @@ def parse(text: str) -> Any:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Read a text file; raise CorruptFile if its bytes are no text, FileNotFoundError and the like as they are."""
+    """Read a text file; raise CorruptFile if its bytes are no text, FileNotFoundError if it is not there."""
     try:
-        return Path(path).read_bytes().decode("utf-8")
+        return Path(check_path(path)).read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorruptFile(f"it is not text in UTF-8: {error}") from error
+    except NotADirectoryError as error:
+        raise FileNotFoundError(*error.args) from error
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, IsADirectoryError)):
+            raise
+        raise InvalidInput(f"{os.fspath(path)!r} cannot be read: {error.strerror or error}.") from error
 
 
 def digest(document: Mapping[str, Any]) -> str:

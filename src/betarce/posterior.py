@@ -223,7 +223,9 @@ class Guarantee:
         UnreachableGuarantee
             If not even unanimity would do.
         """
-        agree = np.arange(_check_count("n_models", n_models) + 1)
+        if _check_count("n_models", n_models) > _MOST_MODELS:
+            raise InvalidInput(f"`n_models` must be at most {_MOST_MODELS:,}; got {n_models:,}.")
+        agree = np.arange(n_models + 1)
         passing = np.flatnonzero(self._certifies(agree, np.full_like(agree, n_models)))
         if passing.size == 0:
             raise UnreachableGuarantee(

@@ -3,12 +3,13 @@
 Inside, targets are a table of bools, shape (rows, classes), that says which classes each row accepts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray
+from betarce.checks import check_unmasked
 from betarce.errors import InvalidInput
 
 
@@ -40,16 +41,21 @@ def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
             raise InvalidInput(
                 f"`target` must be one class or set of classes, or one a row ({n_rows}); got {len(wanted)}."
             )
-        return np.stack([_row(each if isinstance(each, (set, frozenset)) else {each}, classes) for each in wanted])
-    labels = np.asarray(target)
+        return np.stack([_row(each if isinstance(each, (set, frozenset)) else [each], classes) for each in wanted])
+    check_unmasked(target, what="target")
+    labels = _as_array(target, n_rows)
     if labels.shape not in ((), (n_rows,)):
         raise InvalidInput(f"`target` must be one class, or one a row ({n_rows}); got shape {labels.shape}.")
-    mask = np.broadcast_to(labels, (n_rows,))[:, None] == classes
+    every = np.broadcast_to(labels, (n_rows,))
+    if labels.dtype == object:
+        mask = np.array([[_same(label, each) for each in classes.tolist()] for label in every.tolist()])
+    else:
+        mask = np.asarray(every[:, None] == classes)
     unknown = ~mask.any(axis=1)
     if unknown.any():
-        wrong = np.broadcast_to(labels, (n_rows,))[unknown][0]
-        raise InvalidInput(f"`target` must be one of the classes {classes.tolist()}; got {plain(wrong)!r}.")
-    return np.asarray(mask)
+        wrong = plain(every[unknown][0])
+        raise InvalidInput(f"`target` must be one of the classes {classes.tolist()}; got {wrong!r}.")
+    return mask
 
 
 def named(target: Any, classes: AnyArray) -> Any:
@@ -71,13 +77,27 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _row(labels: "set[Any] | frozenset[Any]", classes: AnyArray) -> BoolArray:
-    known = set(classes.tolist())
-    unknown = [label for label in labels if label not in known]
+def _as_array(target: Any, n_rows: int) -> AnyArray:
+    try:
+        return np.asarray(target)
+    except ValueError as error:
+        raise InvalidInput(f"`target` must be one class, or one a row ({n_rows}); {error}") from error
+
+
+def _same(label: Any, other: Any) -> bool:
+    try:
+        return bool(label == other)
+    except (TypeError, ValueError):  # a missing value, an array: neither equal nor unequal
+        return False
+
+
+def _row(labels: "Collection[Any]", classes: AnyArray) -> BoolArray:
+    known = classes.tolist()
+    unknown = [label for label in labels if not any(_same(label, each) for each in known)]
     if unknown or not labels:
         raise InvalidInput(
             f"`target` must name some of the classes {classes.tolist()}; got {sorted(map(repr, labels))}."
         )
     if len(labels) == len(known):
         raise InvalidInput(f"`target` must leave some class out; {sorted(known)!r} are all there are.")
-    return np.isin(classes, list(labels))
+    return np.array([any(_same(label, each) for label in labels) for each in known])

@@ -11,6 +11,7 @@ import pandas as pd
 
 from betarce.arrays import AnyArray
 from betarce.errors import InvalidInput
+from betarce.files import check_path
 
 _SEPARATORS = (",", ";", "\t", "|")
 _MOST_CLASSES = 20
@@ -26,8 +27,8 @@ def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = ()) -> pd.D
     texts : sequence of str
         Columns to be read as text even if they look like numbers; they stay plain text.
     """
-    file = Path(path)
-    if not file.is_file():
+    file = Path(check_path(path))
+    if not os.path.isfile(file):
         near = [other.name for other in file.parent.glob("*.csv")] if file.parent.is_dir() else []
         close = get_close_matches(file.name, near, 1)
         raise InvalidInput(f"There is no file {str(path)!r}.{f' Did you mean {close[0]!r}?' if close else ''}")

@@ -1,5 +1,6 @@
 """Where raw tables end: columns, kinds, rules, and what points may be."""
 
+from betarce.features.alignment import aligned_rows, aligned_values
 from betarce.features.box import Box
 from betarce.features.columns import Column
 from betarce.features.declared import read_rules
@@ -34,6 +35,8 @@ __all__ = [
     "RawTable",
     "Rule",
     "Rules",
+    "aligned_rows",
+    "aligned_values",
     "at_most",
     "between",
     "categorical",

@@ -124,8 +124,8 @@ def limits(column: Column, rule: Rule, origin: FloatArray) -> Limits:
     missing = np.isnan(origin)
     may_miss = np.full(len(origin), bool(rule.missing)) | missing
     low, high = _reach(column, rule, origin)
-    lower, upper = _on_grid(low, origin, column.step, up=True), _on_grid(high, origin, column.step, up=False)
-    if column.single:
+    lower, upper = _on_grid(low, origin, column, up=True), _on_grid(high, origin, column, up=False)
+    if column.single and column.step is None:
         lower, upper = _in_float32(lower, up=True), _in_float32(upper, up=False)
     values, allowed = _allowed(column, rule, origin, lower, upper)
     if values is None:
@@ -181,6 +181,13 @@ def on_grid(values: FloatArray, step: float | FloatArray, decimals: int) -> Floa
     return np.asarray(np.round(np.rint(values / step) * step, decimals) + 0.0)
 
 
+def without_noise(points: FloatArray, box: Box, noise: FloatArray) -> FloatArray:
+    """Make values within rounding of the original, or of zero, just that, where the box allows it."""
+    quiet = np.where(np.abs(points) <= noise, 0.0, points)
+    quiet = np.where(np.abs(points - box.origin) <= noise, box.origin, quiet)
+    return np.where((quiet < box.lower) | (quiet > box.upper), points, quiet)
+
+
 def decimals_of(step: float) -> int:
     """Count the decimals that multiples of a step have.
 
@@ -207,13 +214,17 @@ def _reach(column: Column, rule: Rule, origin: FloatArray) -> tuple[FloatArray, 
     return low, high
 
 
-def _on_grid(bounds: FloatArray, origin: FloatArray, step: float | None, *, up: bool) -> FloatArray:
+def _on_grid(bounds: FloatArray, origin: FloatArray, column: Column, *, up: bool) -> FloatArray:
     """Move bounds to the grid, inwards; where a value is now is always on it."""
-    if step is None:
+    if (step := column.step) is None:
         return bounds
-    with np.errstate(invalid="ignore"):
-        places = np.ceil(bounds / step - _TINY) if up else np.floor(bounds / step + _TINY)
-        snapped = np.round(places * step, decimals_of(step))
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = np.fmax(np.abs(bounds), np.abs(origin)).astype(np.float32)
+        slack = np.spacing(largest) / step if column.single else _TINY
+        places = np.ceil(bounds / step - slack) if up else np.floor(bounds / step + slack)
+        snapped = np.round(places * step, decimals_of(step)) + 0.0
+        if column.single:  # as float32 has it: 0.7 is a little less there, and still on the grid
+            snapped = snapped.astype(np.float32).astype(np.float64)
         inward = (
             np.where(bounds <= origin, np.minimum(snapped, origin), snapped)
             if up

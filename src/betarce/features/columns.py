@@ -1,6 +1,7 @@
 """One column of a point: what it holds, read off the training table."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,14 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.errors import InvalidInput
-from betarce.features.forms import is_object
+from betarce.features.forms import check_precision, is_known, is_object, is_text
 from betarce.features.rules import Kind, Rule
 
 _LARGEST = 2.0**53  # whole numbers beyond are not exact as floats
 _MOST_DECIMALS = 6
 _MOST_COMMON = 32
-_LEAST_ROWS = 10  # fewer rows say nothing about decimals
+_LEAST_ROWS = 10  # fewer rows say nothing about decimals, nor that a float is 0 or 1 only
+_EVIDENCE = 8  # floats between two steps of a grid, for a column on it to be there on purpose
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ class Column:
         """Write a value of a point as the table has it."""
         if np.isnan(value):
             return "missing"
-        return f"{value:.10g}" if self.levels is None else str(self.levels[int(value)])
+        return f"{value + 0.0:.10g}" if self.levels is None else str(self.levels[int(value)])
 
     def range_in_words(self, rule: Rule) -> str:
         """Say which values are in range."""
@@ -97,7 +99,8 @@ class Column:
         if self.levels is None:
             return self._encode_numbers(values, what)
         missing = values.isna().to_numpy()
-        codes = _positions(values, self.levels).astype(np.float64)
+        with _one_value_a_cell(values, self.name, what):
+            codes = _positions(values, self.levels).astype(np.float64)
         unknown = np.flatnonzero((codes < 0) & ~missing)
         if unknown.size:
             raise InvalidInput(
@@ -159,22 +162,48 @@ def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
     dtype = values.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordinal" if dtype.ordered else "categorical"
+    if not is_known(dtype):
+        raise _unreadable(dtype, name)
+    if is_object(dtype) and pd.api.types.infer_dtype(values, skipna=True) == "decimal":
+        check_precision("Decimal", name)
     if _is_bool(values):
         return "binary"
     if is_number_like(values):
         numbers = _to_floats(values)
         known = numbers[~np.isnan(numbers)]
         whole = bool((known == np.rint(known)).all())
+        is_flag = bool(known.size) and bool(np.isin(known, (0, 1)).all())
         # pandas turns whole numbers into floats as soon as one of them is missing.
         if whole and (_is_whole_dtype(dtype) or np.isnan(numbers).any()):
-            return "binary" if known.size and np.isin(known, (0, 1)).all() else "integer"
-        return "continuous"
-    if is_object(dtype) or isinstance(dtype, pd.StringDtype):
+            return "binary" if is_flag else "integer"
+        return "binary" if is_flag and known.size >= _LEAST_ROWS else "continuous"
+    if is_object(dtype) or is_text(dtype):
         return "categorical"
-    raise InvalidInput(
+    raise _unreadable(dtype, name)
+
+
+def _unreadable(dtype: Any, name: Hashable) -> InvalidInput:
+    return InvalidInput(
         f"`X` has a column {name!r} of type {dtype}, which is neither number nor category. Turn it into a number (for "
         "instance days since a date) or drop it."
     )
+
+
+@contextmanager
+def _one_value_a_cell(values: "pd.Series[Any]", name: Hashable, what: str) -> Iterator[None]:
+    """Say where a cell holds a list, a dict or anything else that is no single value."""
+    try:
+        yield
+    except TypeError as error:
+        for row, value in enumerate(values):
+            try:
+                hash(value)
+            except TypeError:
+                raise InvalidInput(
+                    f"`{what}` must hold one number or name in each cell; row {row}, column {name!r} holds "
+                    f"{shortened(value)} ({type(value).__name__}). Give its parts columns of their own."
+                ) from error
+        raise
 
 
 def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> Column:
@@ -186,8 +215,11 @@ def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> 
     elif _is_bool(values):
         levels = (False, True)
     else:
-        levels = _in_order(pd.unique(present))
-    codes = _positions(present, levels)
+        with _one_value_a_cell(values, name, "X"):
+            # Not pandas.unique: before pandas 3 it takes two texts for one that are the same up to a NUL.
+            levels = _in_order(dict.fromkeys(present.tolist()))
+    with _one_value_a_cell(values, name, "X"):
+        codes = _positions(present, levels)
     if (codes < 0).any():
         raise InvalidInput(
             f"`features[{name!r}]` lists the levels {listing(levels)}, but the training table also has "
@@ -215,6 +247,7 @@ def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> 
 def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, guess_step: bool) -> Column:
     if not is_number_like(values):
         raise InvalidInput(f"`features[{name!r}]` says {kind}, but the column holds {values.iloc[0]!r}.")
+    check_precision(str(values.dtype), name)
     numbers = _to_floats(values)
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
@@ -235,8 +268,8 @@ def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, g
         raise InvalidInput(f"`features[{name!r}]` says {kind}, but the column holds fractions.")
     low, high = float(known.min()), float(known.max())
     single = getattr(values.dtype, "numpy_dtype", values.dtype) == np.float32
-    guess_step = guess_step and rule.kind is None and not single
-    step = rule.step or (1.0 if whole else _decimal_step(known) if guess_step else None)
+    guess_step = guess_step and rule.kind is None
+    step = rule.step or (1.0 if whole else _decimal_step(known, single=single) if guess_step else None)
     return Column(
         name=name,
         raw=(name,),
@@ -296,7 +329,8 @@ def is_number_like(values: "pd.Series[Any]") -> bool:
         return True
     numbers = (int, float, np.integer, np.floating)
     return is_object(dtype) and all(
-        value is None or (isinstance(value, numbers) and not isinstance(value, bool)) for value in values
+        value is None or value is pd.NA or (isinstance(value, numbers) and not isinstance(value, bool))
+        for value in values
     )
 
 
@@ -313,16 +347,22 @@ def _is_whole_dtype(dtype: Any) -> bool:
 
 
 def _to_floats(values: "pd.Series[Any]") -> FloatArray:
-    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    # Adding zero turns -0.0 into 0.0: they are one number, and people write it without a sign.
+    return values.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
 
 
-def _decimal_step(known: FloatArray) -> float | None:
+def _decimal_step(known: FloatArray, *, single: bool) -> float | None:
     """Find the coarsest decimal step that all values keep; None if they have more digits than people write."""
     if len(known) < _LEAST_ROWS:
         return None
+    largest = np.abs(known).max()
+    # Below that, any float of this size lies on the grid, and that it does says nothing.
+    finest = _EVIDENCE * float(np.spacing(np.float32(largest) if single else largest))
     for decimals in range(_MOST_DECIMALS + 1):
-        if (np.round(known, decimals) == known).all():
-            return float(f"1e-{decimals}")
+        step = float(f"1e-{decimals}")
+        rounded = np.round(known, decimals)
+        if step >= finest and ((rounded.astype(np.float32) if single else rounded) == known).all():
+            return step
     return None
 
 
@@ -341,6 +381,12 @@ def _in_order(values: Any) -> tuple[Any, ...]:
         return tuple(sorted(values))
     except TypeError:
         return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
+
+
+def shortened(value: object, most: int = 60) -> str:
+    """Write a value for a message."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def listing(names: Sequence[object], most: int = 12) -> str:

@@ -37,7 +37,7 @@ from typing import Any, get_args
 from betarce.errors import CorruptFile, InvalidInput, require
 from betarce.features import rules as make
 from betarce.features.rules import Kind, Rule
-from betarce.files import read_text
+from betarce.files import check_path, read_text
 
 _SECTIONS = ("columns", "groups", "max_changes")
 _NUMBERS = ("continuous", "integer")
@@ -75,7 +75,7 @@ def read_rules(path: str | os.PathLike[str]) -> RuleFile:
     InvalidInput
         If the file is not there, not valid, or says something that no rule means; the message names the place.
     """
-    return rules_of(_read(Path(path)), what=os.fspath(path))
+    return rules_of(_read(Path(check_path(path))), what=os.fspath(path))
 
 
 def rules_of(document: Any, *, what: str) -> RuleFile:

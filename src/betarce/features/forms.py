@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_unmasked
 from betarce.errors import InvalidInput, require
 
 RawTable = Any
@@ -60,8 +61,10 @@ class PandasForm:
 
     def build(self, columns: Sequence[FloatArray | Coded], index: "pd.Index[Any] | None") -> pd.DataFrame:
         data = {j: self._column(j, column) for j, column in enumerate(columns)}
-        frame = pd.DataFrame(data, index=index)
+        frame = pd.DataFrame(data)
         frame.columns = pd.Index(self.names)
+        if index is not None:
+            frame.index = index
         return frame
 
     def row(self, table: pd.DataFrame, i: int, name: Hashable) -> "pd.Series[Any]":
@@ -72,13 +75,16 @@ class PandasForm:
     def _column(self, j: int, column: FloatArray | Coded) -> Any:
         dtype = self.dtypes[j]
         if not isinstance(column, Coded):
+            if is_object(dtype):
+                return pd.Series(_blanked(column.astype(object), np.isnan(column), self.blanks[j]), dtype=object)
             return _cast(column, dtype) if isinstance(dtype, np.dtype) else pd.array(column, dtype=dtype)
         if j not in self._lookups:
             self._lookups[j] = _lookup(column.levels, dtype)
-        fill = self.blanks[j] if is_object(dtype) else None
-        return pd.api.extensions.take(
-            self._lookups[j], column.codes, allow_fill=bool((column.codes < 0).any()), fill_value=fill
-        )
+        lookup = self._lookups[j]
+        if isinstance(lookup, np.ndarray):
+            # A Series, since pandas guesses the dtype of a bare array of objects anew.
+            return pd.Series(_blanked(lookup[column.codes], column.codes < 0, self.blanks[j]), dtype=dtype)
+        return lookup.take(column.codes, allow_fill=bool((column.codes < 0).any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +139,8 @@ class NarwhalsForm:
         """Take note of columns and dtypes."""
         nw = _narwhals()
         frame = nw.from_native(table, eager_only=True)
+        for name, dtype in frame.schema.items():
+            check_precision(type(dtype).__name__, name)
         return cls(tuple(frame.columns), frame.schema, frame.implementation)
 
     def series(self, table: Any, j: int) -> "pd.Series[Any]":
@@ -141,8 +149,8 @@ class NarwhalsForm:
         if isinstance(column.dtype, nw.Enum):
             return pd.Series(pd.Categorical(column.to_list(), list(column.dtype.categories), ordered=True))
         if column.dtype.is_numeric():
-            whole = column.dtype.is_integer() and column.null_count() == 0
-            return pd.Series(column.to_numpy() if whole else column.cast(nw.Float64).to_numpy())
+            as_it_is = column.dtype == nw.Float32 or (column.dtype.is_integer() and column.null_count() == 0)
+            return pd.Series(column.to_numpy() if as_it_is else column.cast(nw.Float64).to_numpy())
         return pd.Series(
             column.to_list(), dtype=bool if column.dtype == nw.Boolean and not column.null_count() else object
         )
@@ -170,14 +178,17 @@ def check_table(X: object, *, what: str = "X") -> RawTable:
         # A row of a mixed table is a Series of objects: let every value find its own dtype again.
         X = pd.DataFrame([dict(zip(X.index, X, strict=True))], index=[X.name])
     elif isinstance(X, dict):
-        X = pd.DataFrame([X])
+        X = pd.DataFrame([_single_row(X, what)])
     if isinstance(X, pd.DataFrame) or _is_other_frame(X):
         table: Any = X
     else:
+        check_unmasked(X, what=what)
         try:
             table = np.asarray(X)
         except ValueError as error:
             raise InvalidInput(f"`{what}` must be a table whose rows all have the same length; {error}") from error
+        if hint := _way_to_a_table(X, table, what):
+            raise InvalidInput(f"`{what}` must be a DataFrame or a 2-D array; got {type(X).__name__}. Pass {hint}.")
         if table.dtype.kind in "US":
             table = np.array(X, dtype=object)  # numpy turns [30, "rent"] into text; objects stay what they are
         if table.ndim == 1 and table.size and table.dtype != object:
@@ -193,6 +204,26 @@ def check_table(X: object, *, what: str = "X") -> RawTable:
             "Is a filter in front of it too strict?"
         )
     return table
+
+
+def _single_row(row: dict[Any, Any], what: str) -> dict[Any, Any]:
+    for name, value in row.items():
+        if not isinstance(value, str) and hasattr(value, "__len__"):
+            raise InvalidInput(
+                f"`{what}` must have one value for each column if it is a dict, as a single row; column {name!r} has "
+                f"{len(value)}. For several rows: pandas.DataFrame({what})."
+            )
+    return row
+
+
+def _way_to_a_table(X: object, table: AnyArray, what: str) -> str:
+    """Say how to make a table of what numpy makes none of; "" for plain arrays."""
+    if hasattr(X, "toarray"):
+        return f"{what}.toarray()"
+    if hasattr(X, "collect"):
+        return f"{what}.collect()"
+    records = table.dtype.names is not None or (table.ndim == 1 and any(isinstance(each, dict) for each in table))
+    return f"pandas.DataFrame({what})" if records else ""
 
 
 def form_of(table: RawTable) -> Form:
@@ -221,13 +252,39 @@ def _narwhals() -> Any:
 
 
 def _blank(column: "pd.Series[Any]") -> Any:
+    if not is_object(column.dtype):
+        return np.nan
     missing = column[column.isna()]
-    return missing.iloc[0] if len(missing) and is_object(column.dtype) else np.nan
+    return missing.iloc[0] if len(missing) else np.nan
 
 
 def is_object(dtype: Any) -> bool:
     """Say whether a dtype holds Python objects of any kind."""
-    return bool(pd.api.types.is_object_dtype(dtype))
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
+
+
+def check_precision(dtype: str, name: Hashable) -> None:
+    """Refuse numbers that a float cannot stand for: what is certified would not be what is handed out."""
+    if dtype.lower().startswith(("decimal", "float16", "halffloat")):
+        raise InvalidInput(
+            f"`X` must hold whole numbers, float32 or float64; column {name!r} is of type {dtype}. Cast it first."
+        )
+
+
+def is_known(dtype: Any) -> bool:
+    """Say whether pandas can name a dtype; Arrow has some that it cannot."""
+    try:
+        return dtype.type is not None
+    except NotImplementedError:
+        return False
+
+
+def is_text(dtype: Any) -> bool:
+    """Say whether a dtype holds text, whoever stores it: pandas itself or Arrow."""
+    if isinstance(dtype, pd.StringDtype):
+        return True
+    # Of Arrow's own dtypes, views of text lack most operations of pandas.
+    return isinstance(dtype, pd.ArrowDtype) and str(dtype.pyarrow_dtype) in ("string", "large_string")
 
 
 def _cast(values: AnyArray, dtype: "np.dtype[Any]") -> AnyArray:
@@ -242,6 +299,12 @@ def _lookup(levels: Sequence[Any], dtype: Any) -> Any:
         values[:] = list(levels)
         return values
     return pd.array(list(levels), dtype=dtype)
+
+
+def _blanked(values: AnyArray, missing: BoolArray, blank: Any) -> AnyArray:
+    if missing.any():
+        values[missing] = blank
+    return values
 
 
 def _codes_or_values(column: FloatArray | Coded) -> AnyArray:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from betarce.errors import CorruptFile, InvalidInput, MissingExtra, require
 from betarce.features.columns import Column
-from betarce.features.forms import ArrayForm, Form, NarwhalsForm, PandasForm
+from betarce.features.forms import ArrayForm, Form, NarwhalsForm, PandasForm, is_text
 from betarce.features.formula import Formula
 from betarce.features.rules import Kind, Rule
 from betarce.features.space import FeatureSpace
@@ -256,6 +256,9 @@ def _plain_dtype(dtype: Any) -> dict[str, Any]:
             # The storage that pandas chose by itself may be another one elsewhere.
             chosen = dtype == _string_dtype(None, dtype.na_value)
             return {"string": None if chosen else dtype.storage, "blank": _plain_blank(dtype.na_value)}
+        case pd.ArrowDtype() if is_text(dtype):
+            # By its name, pandas takes it for text of its own that Arrow stores.
+            return {"arrow": str(dtype.pyarrow_dtype)}
         case pd.api.extensions.ExtensionDtype() if _from_name(str(dtype)) == dtype:
             return {"pandas": str(dtype)}
     raise InvalidInput(f"Columns of the dtype {dtype} cannot be saved. Turn them into plain numbers or categories.")
@@ -264,7 +267,7 @@ def _plain_dtype(dtype: Any) -> dict[str, Any]:
 def _from_name(name: str) -> Any:
     try:
         return pd.api.types.pandas_dtype(name)
-    except (TypeError, ValueError, ImportError):
+    except (TypeError, ValueError, ImportError, NotImplementedError):
         return None
 
 
@@ -279,6 +282,8 @@ def _dtype(data: Mapping[str, Any]) -> Any:
             return pd.CategoricalDtype(pd.Index(list(_values(values) or ()), dtype=_dtype(of)), _truth(ordered))
         case {"string": None | str() as storage, "blank": blank}:
             return _string_dtype(storage, _BLANKS[blank])
+        case {"arrow": "string" | "large_string" as name}:
+            return pd.ArrowDtype(getattr(require("pyarrow", extra="parquet", purpose="Text stored by Arrow"), name)())
         case {"pandas": str(name)} if (dtype := _from_name(name)) is not None:
             return dtype
     raise ValueError(f"the dtype {data!r} is unknown here")
@@ -288,7 +293,9 @@ def _string_dtype(storage: str | None, blank: Any) -> Any:
     try:
         return pd.StringDtype(storage) if blank is pd.NA else pd.StringDtype(storage, na_value=blank)
     except ImportError as error:
-        raise MissingExtra("Its text is stored by `pyarrow`. Install it with: pip install pyarrow") from error
+        raise MissingExtra(
+            'Its text is stored by `pyarrow`. Install it with: pip install "betarce[parquet]"'
+        ) from error
 
 
 def _plain_narwhals(dtype: Any) -> dict[str, Any]:

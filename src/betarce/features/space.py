@@ -15,7 +15,7 @@ import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid
+from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid, without_noise
 from betarce.features.checks import check_names, check_rule_fits
 from betarce.features.columns import Column, group_column, infer_column, listing, one_hot_codes
 from betarce.features.forms import ArrayForm, Coded, Form, RawTable, check_table, form_of
@@ -25,6 +25,8 @@ from betarce.readings import Reading
 
 Norm = Literal["l1", "l2"]
 Rules = Mapping[Any, Any]
+
+_NOISE = 1e-12  # of a column's range
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,6 +319,11 @@ class FeatureSpace:
         """Sort the rules of single rows by column."""
         own: dict[Hashable, list[tuple[Rule, IntArray]]] = {}
         for row, rules in enumerate(overrides or ()):
+            if rules is not None and not isinstance(rules, Mapping):
+                raise InvalidInput(
+                    "`overrides` must map each row to its rules by column, such as {17: {'income': "
+                    f"betarce.immutable()}}}}; got {rules!r} for a row."
+                )
             declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
             check_names(declared, {}, self.names, what="overrides")
             for name, rule in declared.items():
@@ -352,7 +359,14 @@ class FeatureSpace:
             inside[lost] = box.origin[lost]
         if box.max_changes is not None:
             self._keep_largest(inside, box, box.max_changes)
-        return self.links.apply(inside, box, self) if self.links else inside
+        linked = self.links.apply(inside, box, self) if self.links else inside
+        linked += 0.0  # no -0.0: people write it without a sign
+        return linked
+
+    def tidy(self, points: FloatArray, box: Box) -> FloatArray:
+        """Make values of projected points that are within rounding of the original, or of zero, just that."""
+        quiet = without_noise(points, box, self._noise)
+        return self.links.apply(quiet, box, self) if self.links else quiet
 
     def _keep_largest(self, points: FloatArray, box: Box, most: int) -> None:
         """Put all but the largest changes of each point back; what is derived does not count."""
@@ -412,6 +426,11 @@ class FeatureSpace:
     @cached_property
     def _singles(self) -> IntArray:
         return np.array([j for j, column in enumerate(self.columns) if column.single], dtype=np.intp)
+
+    @cached_property
+    def _noise(self) -> FloatArray:
+        """What arithmetic adds to a value and nobody means; a grid leaves none."""
+        return np.array([_NOISE * column.scale if column.step is None else 0.0 for column in self.columns])
 
     @cached_property
     def _may_miss(self) -> bool:

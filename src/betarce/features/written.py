@@ -13,7 +13,7 @@ from betarce.features.declared import NO_LEVEL
 from betarce.features.formula import Formula
 from betarce.features.rules import Rule
 from betarce.features.space import FeatureSpace
-from betarce.files import write_whole
+from betarce.files import check_path, write_whole
 
 _MOST_LEVELS = 12
 _HEADER = """\
@@ -86,7 +86,7 @@ def write_rules(
         lines += _section(key, column, space.rules.get(column.name, Rule()), (notes or {}).get(column.name, ""))
     text = "\n".join(lines).rstrip("\n") + "\n"
     if path is not None:
-        if not os.fspath(path).lower().endswith(".toml"):
+        if not check_path(path).lower().endswith(".toml"):
             raise InvalidInput(f"`path` must end in .toml; got {os.fspath(path)!r}.")
         write_whole(path, text)
     return text

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, IntArray
+from betarce.checks import check_unmasked
 from betarce.errors import InvalidInput, UnusableModel
 from betarce.features import RawTable
 from betarce.models.network import Network
@@ -194,12 +195,22 @@ def _takes_all_cores(estimator: object) -> bool:
 
 def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
     """Check training labels: one a row, none missing, at least two classes."""
+    check_unmasked(y, what="y")
     labels = y if isinstance(y, pd.Series) else np.asarray(y)
+    if isinstance(y, (list, tuple)) and labels.dtype.kind in "US":
+        labels = _same_kind(np.array([*y, None], dtype=object)[:-1])  # numpy turns [1, "a"] into text
     if labels.shape != (n_rows,):
         raise InvalidInput(f"`y` must have one label a row, shape ({n_rows},); got shape {labels.shape}.")
     if pd.isna(labels).any():
         raise InvalidInput(f"`y` must have no missing labels; got {int(pd.isna(labels).sum())} of them.")
     values = np.asarray(labels)
+    if values.dtype.kind in "mMc":
+        raise InvalidInput(
+            f"`y` must hold class labels: text, whole numbers or truth values; got {values.dtype}. Turn them into text "
+            "first, for instance y.astype(str)."
+        )
+    if values.dtype.kind == "O":
+        _same_kind(values)
     if values.dtype.kind == "f" and not np.array_equal(values, np.rint(values)):
         raise InvalidInput(
             "`y` must hold class labels; got numbers with fractions, as in a regression. "
@@ -209,3 +220,22 @@ def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
     if len(classes) < 2:
         raise InvalidInput(f"`y` must hold at least two classes; got only {classes[0]!r}. There is nothing to flip to.")
     return labels
+
+
+def _same_kind(labels: AnyArray) -> AnyArray:
+    """Refuse labels of several kinds, which cannot be sorted, and those that no file can keep."""
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels.tolist()]
+    kinds = {type(label): label for label in plain}
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise InvalidInput(
+            f"`y` must hold labels of one kind; got {one.__name__} ({first!r}) and {other.__name__} ({second!r}). Turn "
+            "them all into text: [str(label) for label in y]."
+        )
+    [(kind, label)] = kinds.items()
+    if not issubclass(kind, (str, int, float)):
+        raise InvalidInput(
+            f"`y` must hold class labels: text, whole numbers or truth values; got {label!r} ({kind.__name__}). Turn "
+            "them into text first."
+        )
+    return np.array(plain)

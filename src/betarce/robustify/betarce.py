@@ -16,6 +16,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Closest, Explainer, Problem, check_explainer
 from betarce.features import FeatureSpace, Rules, check_table, row_names
+from betarce.features.alignment import aligned_rows, aligned_values
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior
 from betarce.robustify.answers import answers
@@ -220,6 +221,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         kept = np.setdiff1d(np.arange(len(names)), list(unreadable))
         answered: Iterator[RobustCounterfactual] = iter(())
         if kept.size:
+            target = aligned_values(target, table, what="target")
+            base_points = aligned_rows(base_points, table, what="base_points")
             batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
             walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
             answered = iter(answers(batch, ladders, walks, self.features_, self._certificate, self.classes_))
@@ -271,7 +274,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self._refresh()
         table = check_table(points, what="points")
         rows, index = self.features_.encode(table, what="points"), row_names(table)
-        targets = accepted(target, self.classes_, len(rows))
+        targets = accepted(aligned_values(target, table, what="target"), self.classes_, len(rows))
         votes = certify_points(
             rows,
             targets,

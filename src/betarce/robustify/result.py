@@ -272,11 +272,21 @@ class Result(Sequence[RobustCounterfactual]):
         Returns
         -------
         DataFrame
-            One line a row, columns in two levels: "original", "base", "robust" by feature, and "result".
+            One line a row, columns in two levels (or more, if those of the table have several): "original", "base",
+            "robust" by feature, and "result".
         """
         blocks: dict[str, pd.DataFrame] = {which: self.points(which) for which in get_args(Which)}
         blocks["result"] = pd.DataFrame([_cells(item) for item in self], index=self.row_names)
-        return pd.concat(blocks, axis=1)
+        # A column whose name has several levels has them all below "original"; the others fill up with "".
+        names = {block: [_levels(name) for name in table.columns] for block, table in blocks.items()}
+        deepest = max(len(levels) for block in names.values() for levels in block)
+        columns = [
+            (block, *levels, *[""] * (deepest - len(levels)))
+            for block, all_levels in names.items()
+            for levels in all_levels
+        ]
+        flat = [table.set_axis(range(table.shape[1]), axis=1) for table in blocks.values()]
+        return pd.concat(flat, axis=1).set_axis(pd.MultiIndex.from_tuples(columns), axis=1)
 
     def to_json(self) -> str:
         """Write everything as strict JSON that people can read; see `save`."""
@@ -340,6 +350,10 @@ def as_pandas(table: Any, features: FeatureSpace) -> pd.DataFrame:
     if isinstance(table, np.ndarray):
         return pd.DataFrame(table, columns=pd.Index(names)).infer_objects()
     return pd.DataFrame({name: table[name].to_list() for name in names})
+
+
+def _levels(name: Hashable) -> tuple[Hashable, ...]:
+    return name if isinstance(name, tuple) else (name,)
 
 
 def _cells(item: RobustCounterfactual) -> dict[str, Any]:

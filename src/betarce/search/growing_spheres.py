@@ -119,10 +119,11 @@ class GrowingSpheresSearch:
         while (
             active := np.flatnonzero(state.searching & (state.spent + self.n_candidates <= self.max_evaluations))
         ).size:
-            candidates = features.project(
-                state.sample(active, self.n_candidates), walls.take(np.repeat(active, self.n_candidates))
-            )
-            hits = seeks(candidates, np.repeat(active, self.n_candidates)).reshape(len(active), -1)
+            owners = np.repeat(active, self.n_candidates)
+            around = walls.take(owners)
+            # Halving goes on while the smallest ball holds a hit: without an end, down to moves that nobody can make.
+            candidates = features.tidy(features.project(state.sample(active, self.n_candidates), around), around)
+            hits = seeks(candidates, owners).reshape(len(active), -1)
             state.spent[active] += self.n_candidates
             shaped = candidates.reshape(len(active), self.n_candidates, -1)
             distance = features.distance(shaped, centers[active, None], norm=self.norm)

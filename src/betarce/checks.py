@@ -1,0 +1,36 @@
+"""Values that users pass, checked at the edge."""
+
+from typing import Any
+
+import numpy as np
+
+from betarce.errors import InvalidInput
+
+
+def check_n_jobs(n_jobs: Any) -> int | None:
+    """Refuse a number of workers that joblib cannot read.
+
+    Examples
+    --------
+    >>> check_n_jobs(-1)
+    -1
+    >>> check_n_jobs(0)
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `n_jobs` must be None or a whole number other than 0; got 0. -1 takes all cores.
+    """
+    whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise InvalidInput(f"`n_jobs` must be None or a whole number other than 0; got {n_jobs!r}. -1 takes all cores.")
+    return None if n_jobs is None else int(n_jobs)
+
+
+def check_unmasked(values: object, *, what: str) -> None:
+    """Refuse a masked array that hides values.
+
+    Reading them as missing would not do: the model gets the table as it is, and scikit-learn drops the mask.
+    """
+    if isinstance(values, np.ma.MaskedArray) and (hidden := int(np.ma.getmaskarray(values).sum())):
+        raise InvalidInput(
+            f"`{what}` must not be a masked array; {hidden} of its values are masked, and models would see what is "
+            f"under the mask. Leave those rows out, or fill them: {what}.filled(...)."
+        )
