@@ -11,7 +11,7 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "seeding", "arrays", "progress", "files"},
+    {"errors", "seeding", "arrays", "progress", "files", "documents"},
     {"posterior", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},

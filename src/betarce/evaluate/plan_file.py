@@ -1,7 +1,6 @@
 """Plans as TOML files: every key checked, and what it cannot mean refused with its place."""
 
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -10,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from betarce.data import PAPER_NAMES
+from betarce.documents import parse_toml
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.evaluate.contest import configured
 from betarce.evaluate.forms import FORMS
 from betarce.evaluate.grids import PAPER_GRIDS, Grid, configurations
 from betarce.evaluate.plan import Method, Plan, parameters_of
 from betarce.explainers import EXPLAINERS
-from betarce.files import digest, read_text
+from betarce.files import MOST_BYTES_BY_HAND, digest, read_text
 from betarce.models.families import FAMILIES
 from betarce.posterior import Prior, check_prior
 from betarce.spaces import SPACES
@@ -46,9 +46,9 @@ def read_plan(plan: str | os.PathLike[str]) -> Plan:
     """
     path, text = _path(plan), plan_text(plan)
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not valid TOML: {error}.") from error
+        document = parse_toml(text)
+    except CorruptFile as error:
+        raise InvalidInput(f"{path} is {error}.") from error
     return plan_of(document, what=str(path))
 
 
@@ -56,7 +56,7 @@ def plan_text(plan: str | os.PathLike[str]) -> str:
     """Give a plan as it was written."""
     path = _path(plan)
     try:
-        return read_text(path)
+        return read_text(path, most=MOST_BYTES_BY_HAND)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise InvalidInput(
             f"There is no plan {os.fspath(plan)!r}: neither a file, nor one of those that come along: "
