@@ -12,7 +12,7 @@ import betarce
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
     {"errors", "seeding", "arrays", "progress", "files", "documents"},
-    {"posterior", "features", "data", "readings", "targets"},
+    {"posterior", "certificate_file", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
     {"robustify"},
