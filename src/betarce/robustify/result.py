@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace
+from betarce.features import FeatureSpace, Rule
 from betarce.posterior import Certificate
 from betarce.robustify.html import item_html, result_html
 from betarce.robustify.pictures import draw_changes, draw_votes
@@ -51,6 +51,8 @@ class RobustCounterfactual:
         How points become rows of the user's table.
     points : mapping
         "original", "base" and "robust" as rows of floats; None where there is none.
+    overrides : mapping of column to rule
+        What held for this row instead of the rules of `features`.
     """
 
     name: Hashable
@@ -66,6 +68,7 @@ class RobustCounterfactual:
     features: FeatureSpace
     points: Mapping[Which, FloatArray | None]
     runtime_s: float = np.nan
+    overrides: Mapping[Any, Rule] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"RobustCounterfactual({self.status}: {self.reason or self.certificate})"
@@ -289,13 +292,14 @@ class Result(Sequence[RobustCounterfactual]):
     def load(cls, path: str | os.PathLike[str]) -> "Result":
         """Read what `save` wrote: the same values, dtypes, row names and certificates.
 
-        A digest finds damage and careless edits, and every certificate is computed again from its votes; there is no
-        secret in it, so it does not prove who wrote the file.
+        What is loaded is a result that `explain` could have written: a digest finds damage and careless edits, and
+        certificates, votes, distances, dtypes and rules are computed again and compared. There is no secret in it, so
+        it does not prove who wrote the file.
 
         Raises
         ------
         CorruptFile
-            If the file is damaged, something else, or written by a newer version.
+            If the file is damaged, something else, contradicts itself, or was written by another version's format.
         """
         from betarce.robustify.saved import load
 
