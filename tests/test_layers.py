@@ -11,7 +11,7 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "seeding", "arrays", "progress", "files", "documents"},
+    {"errors", "seeding", "arrays", "progress", "files", "documents", "safe_text", "terminal"},
     {"posterior", "certificate_file", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},

@@ -21,6 +21,7 @@ from betarce.models.families import FAMILIES
 from betarce.posterior import Prior, check_prior
 from betarce.spaces import SPACES
 
+_LONGEST_NAME = 100  # files are named after methods
 _METHOD_KEYS = ("method", "parameters", "grid")
 
 
@@ -197,6 +198,9 @@ def _methods(value: Any, place: str) -> tuple[Method, ...]:
     if not sections:
         raise InvalidInput(f"{place}: must hold at least one section, such as [methods.betarce]; got none.")
     file = place.removesuffix(", key 'methods'")
+    wrong = [name for name in sections if not 0 < len(name) <= _LONGEST_NAME]
+    if wrong:
+        raise InvalidInput(f"{place}: a name must have 1 to {_LONGEST_NAME} characters; got {wrong[0]!r}.")
     return tuple(_method(name, content, f"{file}, [methods.{name}]") for name, content in sections.items())
 
 
