@@ -5,6 +5,7 @@ Nothing in it is compressed, so a file never takes more memory than disk; nothin
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -19,6 +20,7 @@ _MAGIC = b"betarce arrays 2\n"
 _SEAL = 32
 _LENGTH = 8  # bytes that say how long the header is
 _KINDS = "biufUS"
+_DTYPE = re.compile(rf"[<>|][{_KINDS}][1-9][0-9]{{0,9}}")
 _MOST_DIMENSIONS = 8
 _LAST_LETTER = 0x10FFFF
 
@@ -76,10 +78,10 @@ def _listed(header: Any) -> list[Any]:
 
 def _entry(data: Any) -> tuple[str, "np.dtype[Any]", tuple[int, ...]]:
     match data:
-        case [str(name), str(kind), list(shape)] if len(shape) <= _MOST_DIMENSIONS:
+        case [str(name), str(kind), list(shape)] if len(shape) <= _MOST_DIMENSIONS and _DTYPE.fullmatch(kind):
             dtype = np.dtype(kind)
             whole = all(type(length) is int and length >= 0 for length in shape)
-            if whole and dtype.kind in _KINDS and dtype.str == kind and dtype.itemsize:
+            if whole and dtype.str == kind:
                 return name, dtype, tuple(shape)
     raise ValueError(f"{data!r} describes no array")
 

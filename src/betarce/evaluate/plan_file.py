@@ -1,5 +1,6 @@
 """Plans as TOML files: every key checked, and what it cannot mean refused with its place."""
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -21,6 +22,9 @@ from betarce.models.families import FAMILIES
 from betarce.posterior import Prior, check_prior
 from betarce.spaces import SPACES
 
+_MOST = 1_000_000
+_MOST_FOLDS = 1000
+_MOST_CONFIGURATIONS = 10_000
 _LONGEST_NAME = 100  # files are named after methods
 _METHOD_KEYS = ("method", "parameters", "grid")
 
@@ -154,10 +158,12 @@ def _names(known: Iterable[str], *, least: int = 1) -> Callable[[Any, str], tupl
     return read
 
 
-def _whole(least: int) -> Callable[[Any, str], int]:
+def _whole(least: int, most: int = _MOST) -> Callable[[Any, str], int]:
     def read(value: Any, place: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise InvalidInput(f"{place}: must be a whole number >= {least}; got {value!r}.")
+        if value > most:
+            raise InvalidInput(f"{place}: must be at most {most:,}; got {value!r}.")
         return value
 
     return read
@@ -224,6 +230,11 @@ def _method(name: str, content: Any, place: str) -> Method:
     both = [key for key in found.parameters if key in found.grid]
     if both:
         raise InvalidInput(f"{place}: {both[0]!r} is both in `parameters` and in `grid`.")
+    n = math.prod(len(values) for values in found.grid.values())
+    if n > _MOST_CONFIGURATIONS:
+        raise InvalidInput(
+            f"{place}, key 'grid': must give at most {_MOST_CONFIGURATIONS:,} configurations; got {n:,}."
+        )
     for configuration in configurations(found.full_grid):
         try:
             configured(method, configuration)
@@ -281,12 +292,12 @@ _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "confidences": _shares,
     "n_models": _n_models,
     "prior": _prior,
-    "folds": _whole(2),
+    "folds": _whole(2, _MOST_FOLDS),
     "run_folds": _wholes,
     "rows": _whole(1),
     "audit_members": _whole(1),
     "audit_spaces": _names(SPACES, least=0),
     "tuning_rows": _whole(1),
     "tuning_members": _whole(1),
-    "seed": _whole(0),
+    "seed": _whole(0, 2**63 - 1),
 }
