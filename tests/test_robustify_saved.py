@@ -107,12 +107,16 @@ def assert_same_table(a, b):
         assert a.schema == b.schema
 
 
+def explained_table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60).round(2), "b": rng.integers(0, 9, 60)}, index=np.arange(100, 160))
+    return X, np.where(X["a"] + X["b"] / 4 > 1, "yes", "no")
+
+
 @pytest.fixture(scope="module")
 def explained():
     """Real answers: two numbers and a name, some rows certified."""
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=60).round(2), "b": rng.integers(0, 9, 60)}, index=np.arange(100, 160))
-    y = np.where(X["a"] + X["b"] / 4 > 1, "yes", "no")
+    X, y = explained_table()
     rce = brce.BetaRCE(LogisticRegression(), delta=0.6, confidence=0.8, random_state=0, n_jobs=1).fit(X, y)
     return rce, rce.explain(X[rce.model_.predict(X) == "no"][:4], target="yes")
 
@@ -127,6 +131,20 @@ def test_what_explain_returns_comes_back_equal(explained, tmp_path):
     pd.testing.assert_frame_equal(rce.audit(again, n_models=4), rce.audit(result, n_models=4))
     verdicts = rce.certify(again.robust, target="yes")
     assert all(verdict.certified for verdict in verdicts)
+
+
+def test_an_answer_that_only_the_rules_of_its_row_allow_can_be_saved():
+    fixed = brce.BetaRCE(
+        LogisticRegression(), delta=0.6, confidence=0.8, random_state=0, n_jobs=1, features={"a": brce.immutable()}
+    )
+    X, y = explained_table()
+    fixed.fit(X, y)
+    rows = X[fixed.model_.predict(X) == "no"][:2]
+    own = {"a": brce.between(-9, 9), "b": brce.immutable()}
+    result = fixed.explain(rows, target="yes", overrides={rows.index[0]: own})
+    assert [item.overrides for item in result] == [own, {}]
+    assert result[0].robust["a"] != result[0].original["a"]
+    assert_same_result(result, from_json(result.to_json()))
 
 
 def test_every_status_and_every_kind_of_column_comes_back(tmp_path):

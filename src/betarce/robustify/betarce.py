@@ -29,7 +29,7 @@ from betarce.robustify.certify import (
     walk_ladders,
 )
 from betarce.robustify.model import check_answers, check_model, explained_model, probe_rows
-from betarce.robustify.result import Result, RobustCounterfactual, Which
+from betarce.robustify.result import Result, RobustCounterfactual, Which, own_rules
 from betarce.robustify.settings import check_features, role_sizes
 from betarce.robustify.steer import Steering, Task, check_search
 from betarce.robustify.tradeoff import Frontier, tradeoff
@@ -191,7 +191,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
         items = answers(batch, ladders, walks, self.features_, self._certificate, self.classes_)
         share = (time.perf_counter() - started) / len(items)
-        return Result([replace(item, runtime_s=share) for item in items], self.features_)
+        own = own_rules(self._overrides(overrides, batch.names), len(items))
+        timed = [replace(item, runtime_s=share, overrides=rules) for item, rules in zip(items, own, strict=True)]
+        return Result(timed, self.features_)
 
     def frontier(self, x: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Frontier:
         """Show what more robustness costs for one row.

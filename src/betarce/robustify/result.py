@@ -12,6 +12,7 @@ import pandas as pd
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, Rule
+from betarce.features.rules import check_rule
 from betarce.posterior import Certificate
 from betarce.robustify.html import item_html, result_html
 from betarce.robustify.pictures import draw_changes, draw_votes
@@ -304,6 +305,12 @@ class Result(Sequence[RobustCounterfactual]):
         from betarce.robustify.saved import load
 
         return load(path)
+
+
+def own_rules(overrides: Sequence[Mapping[Any, Any] | None] | None, n_rows: int) -> list[dict[Any, Rule]]:
+    """Give what holds for each row alone, as rules by column."""
+    rows = [None] * n_rows if overrides is None else overrides
+    return [{name: check_rule(rule, name) for name, rule in (row or {}).items()} for row in rows]
 
 
 def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:
