@@ -11,8 +11,8 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "seeding", "arrays", "checks", "progress", "files"},
-    {"posterior", "features", "data", "readings", "targets"},
+    {"errors", "seeding", "arrays", "checks", "progress", "files", "documents", "safe_text", "terminal"},
+    {"posterior", "certificate_file", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
     {"robustify"},

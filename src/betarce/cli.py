@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from betarce.safe_text import in_terminal
+
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
@@ -38,9 +40,8 @@ def demo(
     audit_models: Annotated[int, typer.Option(help="Fresh models that check the promise.", min=1)] = 200,
 ) -> None:
     """Explain five rejected loans, then check the promise on retrained models that nothing has seen."""
-    from rich.console import Console
-
     from betarce.demo import RULES_IN_WORDS, prepare
+    from betarce.terminal import Console
 
     console = Console(highlight=False)
     with friendly_errors():
@@ -73,7 +74,7 @@ def size(
     prior: Prior = "jeffreys",
 ) -> None:
     """Say how many models a guarantee takes, or, with --models, what so many models can guarantee."""
-    from rich.console import Console
+    from betarce.terminal import Console
 
     console = Console(highlight=False)
     with friendly_errors():
@@ -88,10 +89,10 @@ def figures(
     out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("figures"),
 ) -> None:
     """Draw what votes can promise: Beta shapes, largest delta, interval widths; write the table of deltas."""
-    from rich.console import Console
     from rich.markup import escape
 
     from betarce.report.gallery import write_gallery
+    from betarce.terminal import Console
 
     console = Console(highlight=False)
     with friendly_errors():
@@ -108,12 +109,12 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Infer the columns of a CSV file, and write a file of rules to edit: what may change, and how."""
-    from rich.console import Console
     from rich.markup import escape
 
     from betarce.errors import InvalidInput
     from betarce.features import write_rules
     from betarce.jobs import inspect
+    from betarce.terminal import Console
 
     console = Console(highlight=False)
     with friendly_errors():
@@ -153,14 +154,17 @@ def explain(
     jobs: Annotated[int, typer.Option(help="Workers that train models; -1 for one a core.")] = -1,
     limit: Annotated[int | None, typer.Option(help="Rows to explain: 10 of the table, all of --rows.", min=1)] = None,
     out: Annotated[Path | None, typer.Option(help="JSON file to write everything to.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="CSV file to write the changes to, safe to open in a spreadsheet.")
+    ] = None,
 ) -> None:
     """Train a model on a CSV file, and say what to change in which row to get another class, with a certificate."""
-    from rich.console import Console
     from rich.markup import escape
 
     from betarce.files import check_writable, write_whole
     from betarce.jobs import prepare
+    from betarce.safe_text import csv_for_people
+    from betarce.terminal import Console
 
     console = Console(highlight=False)
     with friendly_errors(), friendly_warnings():
@@ -203,7 +207,7 @@ def explain(
             result.save(out)
             console.print(f"Wrote {escape(str(out))}; betarce.Result.load reads it.")
         if csv is not None:
-            write_whole(csv, result.changes().astype(object).map(whole).to_csv(index=False))
+            write_whole(csv, csv_for_people(result.changes().astype(object).map(whole)))
             console.print(f"Wrote {escape(str(csv))}: one line a change.")
 
 
@@ -230,13 +234,13 @@ def reproduce(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
 ) -> None:
     """Run the experiments of a plan, then write its tables and figures; stop at any time, the same command goes on."""
-    from rich.console import Console
     from rich.markup import escape
 
     from betarce.evaluate.plan_file import plan_text, read_plan
     from betarce.evaluate.records import breakdowns, finished_cells, records_table, summary
     from betarce.evaluate.run import State, choose_cells, run_plan, survey
     from betarce.report.reproduction import write_reproduction
+    from betarce.terminal import Console
 
     console = Console(highlight=False)
     with friendly_errors():
@@ -260,7 +264,7 @@ def reproduce(
         console.print(methods_table(summary(records)))
         broken = breakdowns(records)
         for method, base, reason, n in broken:
-            start = f" from {base}" if base else ""
+            start = f" from {escape(base)}" if base else ""
             console.print(f"{escape(method)}{start} broke down in {n} cells: {escape(reason)}", soft_wrap=True)
         if broken:
             console.print("When the reason is gone, --retry-failed runs these cells again.")
@@ -274,7 +278,7 @@ def reproduce(
                 write_reproduction(chosen, finished, out / "report", plan_text=plan_text(plan))
             console.print(f"Tables and figures: {escape(str(out / 'report' / 'README.md'))}.", soft_wrap=True)
     for name, error in report.failed.items():
-        typer.secho(f"Failed: {name}: {error}", err=True, fg="red")
+        typer.secho(in_terminal(f"Failed: {name}: {error}"), err=True, fg="red")
     if report.failed:
         raise typer.Exit(1)
 
@@ -287,7 +291,7 @@ def friendly_errors() -> Iterator[None]:
     try:
         yield
     except BetarceError as error:
-        typer.secho(f"Error: {error}", err=True, fg="red")
+        typer.secho(in_terminal(f"Error: {error}"), err=True, fg="red")
         raise typer.Exit(2) from None
 
 
@@ -300,7 +304,7 @@ def friendly_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        typer.secho(f"Warning: {text}", err=True, fg="yellow")
+        typer.secho(in_terminal(f"Warning: {text}"), err=True, fg="yellow")
 
 
 def print_answer(console: "Console", item: "RobustCounterfactual") -> None:
@@ -391,15 +395,19 @@ def changes_table(item: "RobustCounterfactual") -> "Table":
 
 def audit_table(audit: "pd.DataFrame") -> "Table":
     """Lay out promised against realised validity."""
+    from rich.markup import escape
+
     table = new_table("", "applicant", "promised", "robust: realised", "base: realised")
     for name, row in audit.iterrows():
         promised, robust, base = (share(row[column]) for column in ("promised", "robust", "base"))
-        table.add_row(str(name), promised if promised == "-" else f">= {promised}", robust, base)
+        table.add_row(escape(str(name)), promised if promised == "-" else f">= {promised}", robust, base)
     return table
 
 
 def methods_table(summary: "pd.DataFrame") -> "Table":
     """Lay out what each method of a plan reached: answers, and means over them."""
+    from rich.markup import escape
+
     several = summary.loc[summary["base"] != "", "base"].nunique() > 1
     known = ["delta", *["confidence"] * (summary["confidence"].nunique() > 1)]
     measures = ["proximity_l1", "distance_to_base", "ms"]
@@ -408,7 +416,7 @@ def methods_table(summary: "pd.DataFrame") -> "Table":
     for line in summary.to_dict("records"):
         base = f"\n  from {line['base']}" if several and line["base"] else ""
         table.add_row(
-            f"{line['method']}{base}",
+            escape(f"{line['method']}{base}"),
             *(f"{line[name]:g}".replace("nan", "-") for name in known),
             f"{round(line['found'] * line['rows'])}/{line['rows']}",
             share(line["robustness"]),
