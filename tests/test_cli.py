@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import betarce as brce
-from betarce.cli import app, number, share
+from betarce.cli import app
+from betarce.cli.layout import number, share
 
 RUNNER = CliRunner()
 
