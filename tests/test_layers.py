@@ -11,14 +11,14 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "seeding", "arrays", "progress", "files"},
+    {"errors", "seeding", "arrays", "progress", "parallel", "files"},
     {"posterior", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
     {"robustify"},
     {"evaluate"},
     {"demo", "jobs", "report"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FILES = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
