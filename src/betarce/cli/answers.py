@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from betarce.cli.friendly import in_options
 from betarce.cli.layout import new_table, number
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ def print_answer(console: "Console", item: "RobustCounterfactual") -> None:
     if certified:
         console.print(changes_table(item))
     sign = "[green]✓[/]" if certified else "[red]✗[/]"
-    console.print(f"  {sign} {escape(str(item.certificate) if certified else item.reason)}")
+    said = str(item.certificate) if certified else in_options(item.reason)
+    console.print(f"  {sign} {escape(said)}")
     if item.note:
-        console.print(f"    {escape(item.note)}")
+        console.print(f"    {escape(in_options(item.note))}")
     console.print()
 
 

@@ -1,4 +1,4 @@
-"""Tables and values as a terminal shows them."""
+"""Tables and values as a terminal shows them, and documents for machines."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,15 @@ def number(value: Any) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 
-def whole(value: Any) -> Any:
-    """Turn a float without a fraction, which a table may make of an int, back into an int."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def print_json(document: Any) -> None:
+    """Print strict JSON on stdout."""
+    import json
+
+    import typer
+
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def known(value: float) -> float | None:
+    """Give a number, or None for NaN, which JSON does not have."""
+    return None if value != value else value

@@ -1,82 +1,95 @@
-"""`betarce size` and `betarce figures`: what votes can promise."""
+"""`betarce size`: how many models a guarantee takes."""
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from betarce.cli.friendly import friendly_errors
-from betarce.cli.layout import new_table
-from betarce.cli.options import Prior
+from betarce.cli.layout import new_table, print_json
+from betarce.cli.options import Json, Prior, check_choice
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from betarce.posterior import Prior as PriorValue
+
+_DISSENTS = (0, 1, 2, 5)
+_DELTAS, _CONFIDENCES = (0.8, 0.9, 0.95), (0.9, 0.95, 0.99)
+Line = Mapping[str, float | None]
+
 
 def size(
     delta: Annotated[list[float] | None, typer.Option(help="Share to certify; may be given more than once.")] = None,
-    confidence: Annotated[list[float] | None, typer.Option(help="May be given more than once.")] = None,
+    confidence: Annotated[list[float] | None, typer.Option(help="How sure; may be given more than once.")] = None,
     models: Annotated[list[int] | None, typer.Option(help="The reverse: what can so many models certify?")] = None,
-    prior: Prior = "jeffreys",
+    prior: Prior = "exact",
+    json: Json = False,
 ) -> None:
     """Say how many models a guarantee takes, or, with --models, what so many models can guarantee."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    from betarce.errors import InvalidInput
+    from betarce.posterior import PRIORS
+
     with friendly_errors():
+        for n in models or []:
+            if n < 1:
+                raise InvalidInput(f"--models must be at least 1; got {n}.")
+        chosen = PRIORS[check_choice("--prior", prior, PRIORS)]
         if models:
-            console.print(reach_table(models, confidence or [0.9, 0.95, 0.99], prior))
+            title = f"Largest delta ({prior} prior)"
+            lines = largest_deltas(models, confidence or _CONFIDENCES, chosen)
         else:
-            console.print(size_table(delta or [0.8, 0.9, 0.95], confidence or [0.9, 0.95, 0.99], prior))
+            title = f"Models needed ({prior} prior)"
+            lines = models_needed(delta or _DELTAS, confidence or _CONFIDENCES, chosen)
+    if json:
+        print_json({"prior": prior, "lines": lines})
+    else:
+        Console(highlight=False).print(lines_table(title, lines, places=3 if models else 0))
 
 
-def figures(
-    out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("figures"),
-) -> None:
-    """Draw what votes can promise: Beta shapes, largest delta, interval widths; write the table of deltas."""
-    from rich.console import Console
-    from rich.markup import escape
+def models_needed(deltas: Sequence[float], confidences: Sequence[float], prior: "PriorValue") -> list[Line]:
+    """Give the least number of models by delta, confidence and allowed dissent."""
+    from betarce.posterior import Guarantee
 
-    from betarce.report.gallery import write_gallery
+    return [
+        {"delta": delta, "confidence": confidence}
+        | {
+            _heading(dissent): Guarantee(delta, confidence, prior).min_models(allowed_dissent=dissent)
+            for dissent in _DISSENTS
+        }
+        for delta in deltas
+        for confidence in confidences
+    ]
 
-    console = Console(highlight=False)
-    with friendly_errors():
-        for path in write_gallery(out):
-            console.print(f"Wrote {escape(str(path))}", soft_wrap=True)
+
+def largest_deltas(models: Sequence[int], confidences: Sequence[float], prior: "PriorValue") -> list[Line]:
+    """Give the largest certifiable delta by number of models, confidence and dissent."""
+    from betarce.posterior import lower_bound
+
+    return [
+        {"models": n, "confidence": confidence}
+        | {
+            _heading(dissent): float(lower_bound(n - dissent, n, confidence=confidence, prior=prior))
+            if dissent <= n
+            else None
+            for dissent in _DISSENTS
+        }
+        for n in models
+        for confidence in confidences
+    ]
 
 
-def size_table(deltas: list[float], confidences: list[float], prior: str) -> "Table":
-    """Lay out the least number of models by delta, confidence and allowed dissent."""
-    from betarce.posterior import Guarantee, check_prior
-
-    dissents = (0, 1, 2, 5)
-    table = new_table(f"Models needed ({prior} prior)", "delta", "confidence", *map(dissent_heading, dissents))
-    for delta in deltas:
-        for confidence in confidences:
-            guarantee = Guarantee(delta, confidence, check_prior(prior))
-            counts = [f"{guarantee.min_models(allowed_dissent=dissent)}" for dissent in dissents]
-            table.add_row(f"{delta:g}", f"{confidence:g}", *counts)
+def lines_table(title: str, lines: Sequence[Line], places: int) -> "Table":
+    """Lay out what votes can promise."""
+    table = new_table(title, *lines[0])
+    for line in lines:
+        first, second, *others = line.values()
+        shown = ["-" if value is None else f"{value:.{places}f}" for value in others]
+        table.add_row(f"{first:g}", f"{second:g}", *shown)
     return table
 
 
-def reach_table(models: list[int], confidences: list[float], prior: str) -> "Table":
-    """Lay out the largest certifiable delta by number of models, confidence and dissent."""
-    from betarce.posterior import check_prior, lower_bound
-
-    dissents = (0, 1, 2, 5)
-    table = new_table(f"Largest delta ({prior} prior)", "models", "confidence", *map(dissent_heading, dissents))
-    for n in models:
-        for confidence in confidences:
-            bounds = [
-                f"{lower_bound(n - dissent, n, confidence=confidence, prior=check_prior(prior)):.3f}"
-                if dissent <= n
-                else "-"
-                for dissent in dissents
-            ]
-            table.add_row(f"{n}", f"{confidence:g}", *bounds)
-    return table
-
-
-def dissent_heading(dissent: int) -> str:
-    """Head a column by how many may disagree."""
+def _heading(dissent: int) -> str:
     return "all agree" if dissent == 0 else f"{dissent} may dissent"

@@ -17,7 +17,16 @@ from betarce.robustify.html import item_html, result_html
 from betarce.robustify.pictures import draw_changes, draw_votes
 from betarce.robustify.summary import By, by_feature, by_measure
 
-Status = Literal["certified", "base-not-found", "not-found", "infeasible", "budget-spent"]
+Status = Literal[
+    "certified",
+    "already-there",
+    "unreadable",
+    "not-varied",
+    "base-not-found",
+    "not-found",
+    "infeasible",
+    "budget-spent",
+]
 Which = Literal["original", "base", "robust"]
 
 
@@ -32,7 +41,8 @@ class RobustCounterfactual:
     target : label or list of labels
         The class asked for, or all that were accepted.
     status : str
-        "certified", "base-not-found", "not-found", "infeasible" or "budget-spent".
+        "certified", "already-there", "unreadable", "not-varied", "base-not-found", "not-found", "infeasible" or
+        "budget-spent".
     reason : str
         Why there is no certified point, in a sentence; "" if there is one.
     note : str

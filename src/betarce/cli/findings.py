@@ -1,0 +1,17 @@
+"""What looks wrong in a CSV file, printed before anything is made of it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from betarce.data.csv_checks import Finding
+
+
+def print_findings(findings: Sequence["Finding"], data: object) -> None:
+    """Say on stderr what to look at."""
+    if findings:
+        typer.secho(f"Look at this in {data}:", err=True, fg="yellow", bold=True)
+    for finding in findings:
+        typer.secho(f"  * {finding}", err=True, fg="yellow")
