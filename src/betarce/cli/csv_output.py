@@ -8,13 +8,15 @@ if TYPE_CHECKING:
 
 def changes_csv(result: "Result") -> str:
     """Write what to change as CSV: one line per row and feature."""
-    shown = result.changes().astype(object)
-    for name in shown.columns:
-        shown[name] = [_cell(value) for value in shown[name]]
-    text: str = shown.to_csv(index=False)
+    import pandas as pd
+
+    shown = result.changes()
+    lines = [[_cell(value) for value in line] for line in shown.itertuples(index=False, name=None)]
+    text: str = pd.DataFrame(lines, columns=shown.columns, dtype=object).to_csv(index=False)
     return text
 
 
 def _cell(value: Any) -> Any:
     """Write a float without a fraction, which a table may make of an int, as an int."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else value
+    value = value.item() if hasattr(value, "item") else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
