@@ -64,6 +64,7 @@ def test_size_takes_other_priors():
         (("size", "--delta", "1.5"), "--delta must be strictly between 0 and 1; got 1.5"),
         (("size", "--prior", "flat"), "--prior must be one of jeffreys, uniform, exact; got 'flat'."),
         (("size", "--models", "0"), "--models must"),
+        (("demo", "--jobs", "0"), "--jobs must be a number of workers, or -1 for one per core; got 0."),
         (("demo", "--confidence", "2"), "--confidence must be strictly between 0 and 1"),
     ],
 )
@@ -226,7 +227,7 @@ class TestExplain:
             (("--target", "yes", "--rows", "short.csv"), "The table has no column 'debt'"),
             (
                 ("--target", "yes", "--rows", "odd.csv"),
-                "'boat' in column 'housing', row 0; the training table knows only",
+                "'boat' in column 'housing', row 1; the training table knows only",
             ),
             (("--target", "yes", "--rows", "good.csv"), "gives all 1 rows the class 'yes' already"),
             (("--target", "yes", "--features", "none.toml"), "There is no file of rules at 'none.toml'"),

@@ -26,7 +26,7 @@ _CHUNKS = 10
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What a CSV file holds: its columns, and what to look at in them."""
+    """What a CSV file holds: its columns, what looks wrong in them, and hints on those in which nothing does."""
 
     features: FeatureSpace
     hints: Mapping[Hashable, str]
@@ -50,7 +50,9 @@ def inspect(
         table, _ = without_label(table, label)
     table = _with_values(table)
     features = FeatureSpace.infer(as_categories(table), _frozen(findings, {}))
-    return Inspection(features, hints(table, features), len(table), tuple(findings))
+    found = {name for finding in findings for name in finding.columns}
+    others = {name: text for name, text in hints(table, features).items() if name not in found}
+    return Inspection(features, others, len(table), tuple(findings))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import typer
 from betarce.cli.answers import print_answer
 from betarce.cli.friendly import friendly_errors
 from betarce.cli.layout import new_table, share
-from betarce.cli.options import Confidence, Delta, Jobs, Seed
+from betarce.cli.options import Confidence, Delta, Jobs, Seed, check_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ def demo(
     console = Console(highlight=False)
     with friendly_errors():
         console.print("Training a bank's model, and bootstrapped siblings of it to search with and to certify with ...")
-        story = prepare(delta=delta, confidence=confidence, seed=seed, n_jobs=jobs)
+        story = prepare(delta=delta, confidence=confidence, seed=seed, n_jobs=check_jobs(jobs))
         rce, certifying = story.rce, story.rce.certifying_members_ or ()
         console.print(f"{story.loans}. The model is right for {story.accuracy:.0%} of unseen applicants.")
         console.print(

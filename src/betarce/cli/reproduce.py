@@ -7,6 +7,7 @@ import typer
 
 from betarce.cli.friendly import friendly_errors, friendly_warnings
 from betarce.cli.layout import new_table, share
+from betarce.cli.options import check_choice, check_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,7 @@ def reproduce(
     from rich.console import Console
     from rich.markup import escape
 
+    from betarce.evaluate.engines import ENGINES
     from betarce.evaluate.plan_file import plan_text, read_plan
     from betarce.evaluate.records import breakdowns, finished_cells, records_table, summary
     from betarce.evaluate.run import State, choose_cells, run_plan, survey
@@ -45,6 +47,8 @@ def reproduce(
 
     console = Console(highlight=False)
     with friendly_errors():
+        check_choice("--engine", engine, ENGINES)
+        check_jobs(jobs)
         chosen = read_plan(plan)
         cells = choose_cells(chosen, only)
         states = survey(chosen, out, cells)

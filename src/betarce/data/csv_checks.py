@@ -31,6 +31,7 @@ _MOST_SHOWN = 5
 _LEAST_ROWS = 20  # fewer say nothing about how often values repeat
 _LEAST_REPEATS = 10  # fewer may coincide in two columns by chance
 _NEARLY_ALL = 0.9
+_MOST_ROWS = 5000  # looked at for amounts that are the same up to their unit
 _PLACEHOLDERS = ("?", "-", "--", ".", "*", "#")
 _SIGNS = re.compile(r"[\s$€£¥%'_]")
 _SEPARATED = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?|\d*,\d+|\d+(\.\d+)?)")
@@ -251,11 +252,9 @@ def _of_columns(table: pd.DataFrame, labels: "pd.Series[Any] | None") -> Iterato
 
 def _lines(table: pd.DataFrame, known: set[str]) -> Iterator[list[str]]:
     """Find amounts that are the same up to their unit."""
-    numbers = table.select_dtypes("number").dropna()
+    numbers = table.select_dtypes("number").iloc[:_MOST_ROWS]
     numbers = numbers.loc[:, [name for name in numbers if numbers[name].nunique() > 2 and str(name) not in known]]
-    if len(numbers) < _LEAST_ROWS or numbers.shape[1] < 2:
-        return
-    ties = np.abs(np.corrcoef(numbers.to_numpy(dtype=float), rowvar=False)) > 1 - 1e-9
+    ties = numbers.corr(min_periods=_LEAST_ROWS).abs().to_numpy() > 1 - 1e-9
     taken: set[int] = set()
     for j in range(len(ties)):
         group = [int(k) for k in np.flatnonzero(ties[j]) if k not in taken]
