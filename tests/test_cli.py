@@ -392,6 +392,8 @@ class TestReproduce:
         assert first.exit_code == 0, first.output
         assert "1 cells: 1 missing." in first.stdout
         assert "1 cells done, 0 skipped" in first.stdout
+        again = json.loads(run(*arguments, "--only", "seed", "--json").stdout)
+        assert (again["done"], again["skipped"]) == ([], ["breast_cancer-logistic-seed-fold0"])
         second = run(*arguments)
         assert "2 cells: 1 finished, 1 missing." in second.stdout
         assert "1 cells done, 1 skipped as finished before, 0 failed." in second.stdout
@@ -406,6 +408,8 @@ class TestReproduce:
         assert result.exit_code == 0
         assert "breast_cancer-logistic-seed-fold0: missing" in result.stdout
         assert not (plan / "results").exists()
+        machine = run("reproduce", "tiny.toml", "--out", "results", "--dry-run", "--json")
+        assert json.loads(machine.stdout)["cells"]["breast_cancer-logistic-seed-fold0"] == "missing"
         assert "162 cells" in run("reproduce", "paper", "--out", "results", "--dry-run").stdout
 
     def test_a_failed_cell_is_named_and_gives_exit_code_one(self, plan, monkeypatch):

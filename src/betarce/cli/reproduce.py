@@ -1,13 +1,14 @@
 """`betarce reproduce`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from betarce.cli.friendly import friendly_errors, friendly_warnings
-from betarce.cli.layout import new_table, share
-from betarce.cli.options import check_choice, check_jobs
+from betarce.cli.layout import new_table, print_json, share
+from betarce.cli.options import Json, check_choice, check_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def reproduce(
     plan: Annotated[str, typer.Argument(help="smoke, paper, confidence, members, or a TOML file.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of results; what is finished in it is kept.", show_default=False)],
-    jobs: Annotated[int, typer.Option(help="Cells at a time on this machine; -1 for one a core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Cells at a time on this machine; -1 for one per core.")] = -1,
     engine: Annotated[
         str, typer.Option(help="Where cells are computed: local, dask or ray. The files are written here.")
     ] = "local",
@@ -34,6 +35,7 @@ def reproduce(
         bool, typer.Option("--retry-failed", help="Run cells again in which some method could not run.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+    json: Json = False,
 ) -> None:
     """Run the experiments of a plan, then write its tables and figures; stop at any time, the same command goes on."""
     from rich.console import Console
@@ -45,7 +47,7 @@ def reproduce(
     from betarce.evaluate.run import State, choose_cells, run_plan, survey
     from betarce.report.reproduction import write_reproduction
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=json)
     with friendly_errors():
         check_choice("--engine", engine, ENGINES)
         check_jobs(jobs)
@@ -58,6 +60,8 @@ def reproduce(
         if dry_run:
             for cell, state in states.items():
                 console.print(f"  {escape(cell.name)}: {state}", soft_wrap=True)
+            if json:
+                print_json({"cells": {cell.name: state for cell, state in states.items()}})
             return
         report = run_plan(
             chosen, out, only=only, retry_failed=retry_failed, n_jobs=jobs, engine=engine, address=address
@@ -82,6 +86,8 @@ def reproduce(
             with friendly_warnings(), console.status("Writing tables and figures"):
                 write_reproduction(chosen, finished, out / "report", plan_text=plan_text(plan))
             console.print(f"Tables and figures: {escape(str(out / 'report' / 'README.md'))}.", soft_wrap=True)
+    if json:
+        print_json({**asdict(report), "records": str(out / "cells"), "report": str(out / "report" / "README.md")})
     for name, error in report.failed.items():
         typer.secho(f"Failed: {name}: {error}", err=True, fg="red")
     if report.failed:
