@@ -65,6 +65,9 @@ def explain(
         str,
         typer.Option(help="Retrained models: few, auto, many, N, or S,C to search and to certify with.", metavar="N"),
     ] = "auto",
+    max_changes: Annotated[
+        int | None, typer.Option(help="The most columns that an answer may change.", min=1, show_default=False)
+    ] = None,
     delta: Delta = 0.9,
     confidence: Confidence = 0.95,
     prior: Prior = "exact",
@@ -93,6 +96,8 @@ def explain(
             "confidence": confidence,
             "n_jobs": check_jobs(jobs),
         }
+        if max_changes is not None:
+            settings["max_changes"] = max_changes
         check_choice("--model", model, MODELS)
         task = read_task(
             data, label=label, target=target, rows=rows, features=features, drop=drop or (), missing=missing or ()
