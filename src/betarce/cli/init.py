@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def init(
     data: Table,
-    label: Annotated[str | None, typer.Option(help="The column of classes, which is no feature.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The column of classes, which is no feature.", metavar="COLUMN")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("features.toml"),
     drop: Drop = None,
     missing: Missing = None,

@@ -7,19 +7,21 @@ from typing import Annotated
 
 import typer
 
-Delta = Annotated[float, typer.Option(help="Share of all retrained models that must keep the class.")]
-Confidence = Annotated[float, typer.Option(help="How sure that is, one-sided.")]
+Delta = Annotated[float, typer.Option(help="Share of all retrained models that must keep the class.", metavar="SHARE")]
+Confidence = Annotated[float, typer.Option(help="How sure that is, one-sided.", metavar="SHARE")]
 Prior = Annotated[
     str, typer.Option(help="exact (holds for every true share), jeffreys (the paper's) or uniform.", metavar="NAME")
 ]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same output.")]
-Jobs = Annotated[int, typer.Option(help="Workers that train models; -1 for one per core.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same output.", metavar="N")]
+Jobs = Annotated[int, typer.Option(help="Workers that train models; -1 for one per core.", metavar="N")]
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; may be given more than once.", metavar="COLUMN")
 ]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(help="What else stands for a missing value, such as '?'; may be given more than once."),
+    typer.Option(
+        help="What else stands for a missing value, such as '?'; may be given more than once.", metavar="TEXT"
+    ),
 ]
 Table = Annotated[Path, typer.Argument(help="CSV file of the training table.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]

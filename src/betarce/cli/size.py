@@ -20,9 +20,15 @@ Line = Mapping[str, float | None]
 
 
 def size(
-    delta: Annotated[list[float] | None, typer.Option(help="Share to certify; may be given more than once.")] = None,
-    confidence: Annotated[list[float] | None, typer.Option(help="How sure; may be given more than once.")] = None,
-    models: Annotated[list[int] | None, typer.Option(help="The reverse: what can so many models certify?")] = None,
+    delta: Annotated[
+        list[float] | None, typer.Option(help="Share to certify; may be given more than once.", metavar="SHARE")
+    ] = None,
+    confidence: Annotated[
+        list[float] | None, typer.Option(help="How sure; may be given more than once.", metavar="SHARE")
+    ] = None,
+    models: Annotated[
+        list[int] | None, typer.Option(help="The reverse: what can so many models certify?", metavar="N")
+    ] = None,
     prior: Prior = "exact",
     json: Json = False,
 ) -> None:
