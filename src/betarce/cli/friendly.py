@@ -52,14 +52,18 @@ def in_options(text: str, options: Mapping[str, str] | None = None) -> str:
     --------
     >>> in_options("`n_models` must be positive; got 0.")
     '--models must be positive; got 0.'
+    >>> in_options('Pass n_models="few", n_models=1200 or n_models=(38, 1200).')
+    'Pass --models few, --models 1200 or --models 38,1200.'
     >>> in_options("All members are the same model. Use betarce.Seed(), or pass space=betarce.Given(models).")
     'All members are the same model.'
     """
     known = {**_OPTIONS, **(options or {})}
     for phrase, instead in _PHRASES:
         text = re.sub(phrase, instead, text)
-    for name in known:
-        text = re.sub(rf"\b{name}=(?=[\d.])", f"{known[name]} ", text)
+    for name, option in known.items():
+        text = re.sub(rf"\b{name}=(?=[\d.])", f"{option} ", text)
+        text = re.sub(rf"\b{name}=[\"']([\w-]+)[\"']", rf"{option} \1", text)
+        text = re.sub(rf"\b{name}=\((\d+), (\d+)\)", rf"{option} \1,\2", text)
     text = re.sub(r"`(\w+)`", lambda found: known.get(found[1], found[0]), text)
     first, *others = _SENTENCES.split(text)
     return " ".join([first, *(sentence for sentence in others if not _PYTHON.search(sentence))]).replace("`", "'")
