@@ -72,6 +72,19 @@ def test_types_columns_and_row_names_come_back(result, rejected):
     pd.testing.assert_frame_equal(frame["original"], rejected, check_dtype=False)
 
 
+def test_the_index_of_a_result_is_that_of_the_rows_explained(result, rejected):
+    assert result.index.equals(rejected.index)
+    assert result.to_frame().index.equals(rejected.index)
+
+
+def test_whole_numbers_stay_whole_beside_fractions_in_the_list_of_changes(result):
+    changes = result.changes()
+    whole, fractions = (changes[(changes["feature"] == "e") == own]["to"] for own in (True, False))
+    assert len(whole)
+    assert len(fractions)
+    assert all(isinstance(value, (int, np.integer)) for value in whole)
+
+
 def test_the_same_seed_gives_the_same_answer_whatever_the_workers_and_the_batch(rce, rejected, result):
     again = clone(rce).set_params(n_jobs=2).fit(FRAME[:200], LABELS[:200])
     other = again.explain(rejected[::-1][:4])
@@ -380,7 +393,7 @@ def test_bad_input_to_fit_gets_a_clear_error(call, error, message):
         (lambda rce, rows: rce.explain(rows[:0]), "at least one row"),
         (lambda rce, rows: rce.explain(rows.drop(columns="a")), "lacks 'a'"),
         (lambda rce, rows: rce.explain(rows.to_numpy()[:, :3]), "must have the 5 columns"),
-        (lambda rce, rows: rce.explain(rows.assign(a=np.nan)), "has no value in column 'a', row 0"),
+        (lambda rce, rows: rce.explain(rows.assign(a=np.nan)), "has no value in column 'a', row 200"),
         (lambda rce, rows: rce.explain(rows, base_points=rows[:1]), "one row a row of `X`"),
         (lambda rce, rows: rce.certify(rows, target=7), "one of the classes"),
     ],

@@ -175,9 +175,14 @@ class Result(Sequence[RobustCounterfactual]):
         return self._features
 
     @property
-    def row_names(self) -> "pd.Index[Any]":
-        """What the rows are called."""
+    def index(self) -> "pd.Index[Any]":  # type: ignore[override]  # as of a table: a position is no use here
+        """What the rows are called, as in the table that was explained; the index of `to_frame`, too."""
         return pd.Index([item.name for item in self])
+
+    @property
+    def row_names(self) -> "pd.Index[Any]":
+        """What the rows are called: the same as `index`."""
+        return self.index
 
     @property
     def certified(self) -> BoolArray:
@@ -354,7 +359,9 @@ def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:
         for k, reading in enumerate(features.readings):
             if moved[reading.source]:
                 lines.append([item.name, reading.name, *(table.iloc[i, k] for i in range(3))])
-    return pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"])
+    # As objects: beside a fraction in another line, 32 would become 32.0.
+    table = pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"], dtype=object)
+    return table.assign(**{name: table[name].infer_objects() for name in ("row", "feature")})
 
 
 def as_pandas(table: Any, features: FeatureSpace) -> pd.DataFrame:
