@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble.kernel import Kind
 from betarce.ensemble.thresholds import Threshold
 from betarce.errors import UnusableModel
 
@@ -71,6 +72,7 @@ class GenericPart:
         Where each member's label turns, if not at even odds.
     """
 
+    kind: Kind = "other"
     width = 8
     has_slopes = False
 
