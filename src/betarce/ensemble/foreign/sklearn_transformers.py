@@ -1,51 +1,18 @@
-"""What fitted transformers do to columns: which output comes from which input, through which arithmetic.
+"""What scikit-learn's fitted transformers do to columns: which output comes from which input, by which arithmetic.
 
 Only exact types are read: a subclass may do anything. Nothing is run here, so what is read is a claim; `read_front`
 holds it against the transformers' own output.
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from betarce.ensemble.arithmetic import Op, Ops
-
-
-class Unreadable(Exception):
-    """A transformer whose outputs are not each a known function of one column."""
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Where a column comes from: a column of the point, by arithmetic if that holds numbers and by any way if codes."""
-
-    source: int
-    coded: bool
-    ops: Ops = ()
-
-    def then(self, *ops: Op) -> "Trace":
-        """Add steps; those of a code are not followed, since its few values can be asked for."""
-        return self if self.coded else replace(self, ops=self.ops + ops)
-
-
-@dataclass(frozen=True)
-class Traced:
-    """The columns of a table on its way to a model.
-
-    `names` are those of the user's own table, and None behind the first transformer, where positions are those that
-    the next one was fitted on. `precision` is that of the arithmetic, if the table is not in float64.
-    """
-
-    columns: tuple[Trace, ...]
-    names: tuple[Hashable, ...] | None
-    sparse: bool = False
-    precision: str = "float64"
-
-    def made(self, columns: Sequence[Trace], sparse: bool | None = None) -> "Traced":
-        """Give what a transformer makes of them."""
-        return replace(self, columns=tuple(columns), names=None, sparse=self.sparse if sparse is None else sparse)
+from betarce.ensemble.arithmetic import Op
+from betarce.ensemble.traces import Trace, Traced
+from betarce.ensemble.unreadable import Unreadable
 
 
 def trace(step: Any, given: Traced) -> Traced:
@@ -69,7 +36,7 @@ def trace(step: Any, given: Traced) -> Traced:
     kind = type(step)
     reader = READERS.get(kind.__name__) if kind.__module__.partition(".")[0] == "sklearn" else None
     if reader is None:
-        raise Unreadable(kind.__name__)
+        raise Unreadable(f"{kind.__name__} before the estimator")
     expected = getattr(step, "n_features_in_", len(given.columns))
     # A column transformer takes its own columns out of a larger table, by name.
     if expected != len(given.columns) and kind.__name__ not in ("ColumnTransformer", "Pipeline"):
@@ -89,7 +56,7 @@ def _pipeline(step: Any, given: Traced) -> Traced:
 
 def _identity(step: Any, given: Traced) -> Traced:
     if step.func is not None:
-        raise Unreadable("FunctionTransformer")
+        raise Unreadable("FunctionTransformer with a function")
     return given
 
 
