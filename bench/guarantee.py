@@ -21,6 +21,8 @@ import argparse
 import json
 import multiprocessing
 import os
+import resource
+import signal
 import sys
 import threading
 import time
@@ -38,7 +40,7 @@ from betarce.errors import DataUnavailable
 from betarce.files import write_whole
 from guarantee_cells import DATA, FAMILIES, GUARANTEES, N_FITS, SPACES, Cell, grid
 from guarantee_report import read_cells, report
-from guarantee_simulation import simulate
+from guarantee_simulation import settings_of, simulate
 from pages import replace_block
 
 ROOT = Path(__file__).parents[1]
@@ -86,25 +88,34 @@ def run(tasks: dict[str, Task], n_jobs: int, console: Console) -> list[str]:
     missing = {name: task for name, task in tasks.items() if not path_of(name).exists()}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     failed = []
-    # A new process for each cell gives all memory back. Forked ones would share locks with threads that are gone.
-    with (
-        Progress(*columns, console=console) as progress,
-        ProcessPoolExecutor(
-            n_jobs,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=end_with_parent,
-            initargs=(os.getpid(),),
-            max_tasks_per_child=1,
-        ) as pool,
-    ):
+    with Progress(*columns, console=console) as progress, workers(n_jobs) as pool:
         bar = progress.add_task("Cells", total=len(missing))
         futures = {pool.submit(work, task, path_of(name)): name for name, task in missing.items()}
-        for future in as_completed(futures):
-            line, ok = outcome(future)
-            console.print(f"{futures[future]}: {line}", highlight=False)
-            failed += [] if ok else [futures[future]]
-            progress.advance(bar)
+        try:
+            for future in as_completed(futures):
+                line, ok = outcome(future)
+                console.print(f"{futures[future]}: {line}", highlight=False, soft_wrap=True)
+                failed += [] if ok else [futures[future]]
+                progress.advance(bar)
+        except KeyboardInterrupt:
+            progress.stop()
+            console.print("Stopped. What was finished is kept; run the same command again to go on.")
+            os._exit(130)  # the workers see that and end, too; files are written whole or not at all
     return failed
+
+
+def workers(n_jobs: int) -> ProcessPoolExecutor:
+    """Start processes that run one cell each, on one thread.
+
+    A new process for each cell gives all memory back. Forked ones would share locks with threads that they do not have.
+    """
+    return ProcessPoolExecutor(
+        n_jobs,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=end_with_parent,
+        initargs=(os.getpid(),),
+        max_tasks_per_child=1,
+    )
 
 
 def work(task: Task, path: Path) -> str:
@@ -112,8 +123,9 @@ def work(task: Task, path: Path) -> str:
     started = time.perf_counter()
     result = task()
     write_whole(path, json.dumps(result))
-    cpu = f", {result['cpu_seconds']:.0f} s of CPU time" if "cpu_seconds" in result else ""
-    return f"{time.perf_counter() - started:.0f} s{cpu}"
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds, cpu = time.perf_counter() - started, time.process_time()
+    return f"{seconds:.0f} s, {cpu:.0f} s of CPU time, {memory:.0f} MB at most"
 
 
 def outcome(future: "Future[str]") -> tuple[str, bool]:
@@ -127,7 +139,8 @@ def outcome(future: "Future[str]") -> tuple[str, bool]:
 
 
 def end_with_parent(parent: int) -> None:
-    """Make this process end soon after the one that started it, however that one ended."""
+    """Make this process end soon after the one that started it, however that one ended; and not before."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -135,6 +148,15 @@ def end_with_parent(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def warn_of_other_settings(cells: list[Cell], arguments: argparse.Namespace, console: Console) -> None:
+    """Name the cells that were run, but not like this."""
+    for cell in cells:
+        if path_of(cell.name).exists():
+            before = json.loads(path_of(cell.name).read_text()).get("asked")
+            if before != settings_of(cell, arguments.fits, arguments.audit):
+                console.print(f"{cell.name}: run before with other settings. Delete its file to run it again.")
 
 
 def path_of(name: str) -> Path:
@@ -160,6 +182,7 @@ def main(arguments: argparse.Namespace) -> int:
     cells = chosen_cells(arguments)
     if not cells:
         sys.exit("No cell is like that: Seed and Architecture are simulated for diabetes and breast_cancer only.")
+    warn_of_other_settings(cells, arguments, console)
     tasks: dict[str, Task] = {cell.name: partial(simulate, cell, arguments.fits, arguments.audit) for cell in cells}
     if len(cells) == len(grid(1)):
         tasks |= guarantee_reference.tasks()

@@ -85,6 +85,7 @@ def simulate(cell: Cell, n_fits: int, n_audit: int | None = None) -> dict[str, A
     return {
         "format": FORMAT,
         "cell": asdict(cell),
+        "asked": settings_of(cell, n_fits, n_audit),
         "version": brce.__version__,
         "n_audit": scene.n_audit,
         "n_rows": len(scene.rows),
@@ -93,6 +94,12 @@ def simulate(cell: Cell, n_fits: int, n_audit: int | None = None) -> dict[str, A
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(time.process_time() - started_cpu, 1),
     }
+
+
+def settings_of(cell: Cell, n_fits: int, n_audit: int | None) -> dict[str, Any]:
+    """Say how a cell is run, as plain data."""
+    n_models = cell.n_models if isinstance(cell.n_models, str) else list(cell.n_models)
+    return {"n_models": n_models, "n_fits": n_fits, "n_audit": n_audit or cell.n_audit, **OURS}
 
 
 def prepare(cell: Cell, n_audit: int) -> Scene:
