@@ -23,6 +23,7 @@ import limit_trees
 from betarce.arrays import AnyArray, FloatArray
 from betarce.errors import DataUnavailable
 from betarce.files import make_folder, write_whole
+from limit_oracle import Closest
 from limit_report import write_report
 from limit_scene import Scene, own_votes, prepare
 
@@ -88,16 +89,7 @@ def answer(scene: Scene, random_state: int, settings: Mapping[str, Any]) -> Answ
     return Answers(random_state, n_models, [item.status for item in result], points, validity, votes, seconds)
 
 
-@dataclass(frozen=True)
-class Distance:
-    """The oracle's distance at some number of votes, and what is proven to be a lower bound."""
-
-    l1: float
-    bound: float
-    point: FloatArray
-
-
-def linear_oracle(scene: Scene, row: int, levels: Sequence[int], starts: FloatArray) -> dict[int, Distance]:
+def linear_oracle(scene: Scene, row: int, levels: Sequence[int], starts: FloatArray) -> dict[int, Closest]:
     """Find the closest points by votes, and prove it."""
     inner = [model.estimator_ for model in (scene.model, *scene.members.models)]
     positive = bool(scene.targets[row] == scene.model.classes_[1])
@@ -107,11 +99,10 @@ def linear_oracle(scene: Scene, row: int, levels: Sequence[int], starts: FloatAr
         for part in (slice(0, 1), slice(1, None))
     )
     place = limit_oracle.Place(scene.bases[row], scene.lower[row], scene.upper[row], model, members)
-    found = limit_oracle.closest_by_votes(place, levels, starts)
-    return {k: Distance(best.distance, best.bound, best.point) for k, best in found.items() if best.point is not None}
+    return limit_oracle.closest_by_votes(place, levels, starts)
 
 
-def tree_oracle(scene: Scene, row: int, levels: Sequence[int], starts: FloatArray) -> dict[int, Distance]:
+def tree_oracle(scene: Scene, row: int, levels: Sequence[int], starts: FloatArray) -> dict[int, Closest]:
     """Find close points by votes: nothing is proven."""
     base, target = scene.bases[row], scene.targets[row]
     model = brce.Ensemble([scene.model], scene.members.classes)
@@ -122,10 +113,10 @@ def tree_oracle(scene: Scene, row: int, levels: Sequence[int], starts: FloatArra
     grid = limit_trees.Grid.around(base, scene.lower[row], scene.upper[row], scene.thresholds)
     starts = np.vstack([starts, scene.X])
     found = limit_trees.closest_by_votes(grid, votes, levels, starts, most=scene.n_members, seed=row)
-    return {k: Distance(float(np.abs(point - base).sum()), 0.0, point) for k, point in found.items()}
+    return {k: Closest(point, float(np.abs(point - base).sum()), bound=0.0) for k, point in found.items()}
 
 
-def oracle(scene: Scene, family: str, answers: Sequence[Answers]) -> Iterator[dict[int, Distance]]:
+def oracle(scene: Scene, family: str, answers: Sequence[Answers]) -> Iterator[dict[int, Closest]]:
     """Give the oracle's distances of every row, at delta and at the votes that each of our points has."""
     closest_points = tree_oracle if family == "lightgbm" else linear_oracle
     for row, base in enumerate(scene.bases):
@@ -167,31 +158,29 @@ def run_cell(scene: Scene, family: str, settings: Mapping[str, Mapping[str, Any]
     }
 
 
-def oracle_records(scene: Scene, distances: Sequence[Mapping[int, Distance]]) -> list[dict[str, Any]]:
+def oracle_records(scene: Scene, distances: Sequence[Mapping[int, Closest]]) -> list[dict[str, Any]]:
     """Write the oracle down by row, its points scored again by the models themselves."""
     records = []
     for row, by_votes in enumerate(distances):
-        levels = sorted(by_votes)
+        levels = sorted(k for k, each in by_votes.items() if each.point is not None)
         points = np.array([by_votes[k].point for k in levels])
         own = own_votes(scene.members.models, points, scene.targets[row]) if levels else np.array([])
         model = own_votes([scene.model], points, scene.targets[row]) if levels else np.array([])
         if (own < levels).any() or (model < 1).any():
             raise RuntimeError(f"Row {row}: a point of the oracle has {own} votes where {levels} were required.")
-        least = by_votes.get(least_votes(scene))
-        audited = None if least is None else own_votes(scene.audit.models, least.point[None], scene.targets[row])[0]
-        records.append(
-            {
-                "l1": None if least is None else least.l1,
-                "bound": None if least is None else least.bound,
-                "validity": None if audited is None else audited / scene.n_audit,
-                "largest_gap": max((each.l1 - each.bound for each in by_votes.values()), default=0.0),
-                "levels": {str(k): by_votes[k].l1 for k in levels},
-            }
-        )
+        record: dict[str, Any] = {
+            "largest_gap": max((by_votes[k].gap for k in levels), default=0.0),
+            "levels": {str(k): by_votes[k].distance for k in levels},
+        }
+        if least_votes(scene) in levels:
+            place = levels.index(least_votes(scene))
+            best, audited = by_votes[levels[place]], own_votes(scene.audit.models, points[[place]], scene.targets[row])
+            record |= {"l1": best.distance, "bound": best.bound, "validity": float(audited[0] / scene.n_audit)}
+        records.append(record)
     return records
 
 
-def draw_record(scene: Scene, answers: Answers, distances: Sequence[Mapping[int, Distance]]) -> dict[str, Any]:
+def draw_record(scene: Scene, answers: Answers, distances: Sequence[Mapping[int, Closest]]) -> dict[str, Any]:
     """Write one draw down, row by row, with the oracle's distance at as many votes."""
     rows = []
     for row, status in enumerate(answers.status):
@@ -202,7 +191,7 @@ def draw_record(scene: Scene, answers: Answers, distances: Sequence[Mapping[int,
                 "l1": float(np.abs(answers.points[row] - scene.bases[row]).sum()),
                 "votes": votes,
                 "validity": float(answers.validity[row]),
-                "oracle_at_votes": distances[row][votes].l1,
+                "oracle_at_votes": distances[row][votes].distance,
             }
         rows.append(record)
     return {

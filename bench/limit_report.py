@@ -69,11 +69,17 @@ def split(cell: Cell, draws: Sequence[Mapping[str, Any]]) -> Split:
     triples = []
     for draw in draws:
         for ours, best in zip(draw["rows"], cell["oracle"], strict=True):
-            if "l1" in ours and best["l1"] is not None:
+            if "l1" in ours and "l1" in best:
                 triples.append((ours["l1"], best["l1"], ours["oracle_at_votes"]))
     means = np.mean(triples, axis=0) if triples else [np.nan] * 3
     found = sum("l1" in row for draw in draws for row in draw["rows"])
     return Split(*(float(mean) for mean in means), found, sum(len(draw["rows"]) for draw in draws))
+
+
+def mean(values: Iterable[float]) -> float:
+    """Average; NaN for nothing."""
+    chosen = list(values)
+    return float(np.mean(chosen)) if chosen else float("nan")
 
 
 def write_report(results: Path, page: Path) -> None:
@@ -94,18 +100,19 @@ def oracle_rows(cells: Iterable[Cell]) -> list[list[Any]]:
     """Describe the oracle at delta, one line per cell."""
     rows = []
     for cell in cells:
-        known = [row for row in cell["oracle"] if row["l1"] is not None]
+        known = [row for row in cell["oracle"] if "l1" in row]
         gaps = [row["l1"] - row["bound"] for row in known]
+        everyone = cell["n_rows"] + cell["n_base_missing"]
         rows.append(
             [
                 cell["data"],
                 cell["family"],
-                f"{len(known)} of {cell['n_rows']}",
+                f"{len(known)} of {everyone}",
                 sum(row["l1"] > 0 for row in known),
-                f"{np.mean([row['l1'] for row in known]):.4f}",
+                f"{mean(row['l1'] for row in known):.4f}",
                 f"{sum(gap <= PROVEN for gap in gaps)} of {len(gaps)}" if cell["exact"] else "upper bound",
-                f"{max(row['largest_gap'] for row in known):.1e}" if cell["exact"] else "-",
-                f"{np.mean([row['validity'] for row in known]):.3f}",
+                f"{max((row['largest_gap'] for row in known), default=0.0):.1e}" if cell["exact"] else "-",
+                f"{mean(row['validity'] for row in known):.3f}",
             ]
         )
     return rows
@@ -131,7 +138,7 @@ def ratio_rows(cells: Iterable[Cell]) -> list[list[Any]]:
                     f"{whole.stat:.2f}",
                     f"{whole.search:.2f}",
                     f"{min(by_draw):.2f} to {max(by_draw):.2f}",
-                    f"{np.mean(validity):.3f}" if validity else "-",
+                    f"{mean(validity):.3f}",
                 ]
             )
     return rows

@@ -214,6 +214,7 @@ def a_saved_cell(data, family, setting, distances):
         "data": data,
         "family": family,
         "n_rows": len(rows),
+        "n_base_missing": 0,
         "exact": True,
         "oracle": [oracle] * len(rows),
         "settings": {setting: [{"n_models": [38, 46], "rows": rows}]},
