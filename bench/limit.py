@@ -132,14 +132,16 @@ def least_votes(scene: Scene) -> int:
     return int(np.ceil(DELTA * scene.n_members - 1e-9))
 
 
-def run_cell(scene: Scene, family: str, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def run_cell(
+    scene: Scene, family: str, settings: Mapping[str, Mapping[str, Any]], draws: Sequence[int] = DRAWS
+) -> dict[str, Any]:
     """Compute one cell: our answers first, for the oracle is asked at their votes, too."""
     clock = [time.perf_counter()]
     _ = scene.members, scene.audit
     clock.append(time.perf_counter())
-    answers = {name: [answer(scene, draw, each) for draw in DRAWS] for name, each in settings.items()}
+    answers = {name: [answer(scene, draw, each) for draw in draws] for name, each in settings.items()}
     clock.append(time.perf_counter())
-    distances = list(oracle(scene, family, [each for draws in answers.values() for each in draws]))
+    distances = list(oracle(scene, family, [each for runs in answers.values() for each in runs]))
     clock.append(time.perf_counter())
     return {
         "family": family,
@@ -154,7 +156,7 @@ def run_cell(scene: Scene, family: str, settings: Mapping[str, Mapping[str, Any]
         "exact": family != "lightgbm",
         "seconds": dict(zip(("members", "ours", "oracle"), np.diff(clock).round(1).tolist(), strict=True)),
         "oracle": oracle_records(scene, distances),
-        "settings": {name: [draw_record(scene, each, distances) for each in draws] for name, draws in answers.items()},
+        "settings": {name: [draw_record(scene, each, distances) for each in runs] for name, runs in answers.items()},
     }
 
 

@@ -7,6 +7,7 @@ towards the base, others away for less than that saved, and keeps what is still 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from betarce.arrays import FloatArray, IntArray
 CHAINS = 12  # points that are pushed at the same time
 PROPOSALS = 24  # tried for each of them in one round
 ROUNDS = 60
-RESTARTS = 4  # from other points, for each number of votes
+RESTARTS = 8  # from other points, at most, for each number of votes
+PATIENCE = 2  # restarts without a closer point, after which it is left alone
 _WARM = 0.08  # a chain may step back by this share of its distance, in the beginning
+_STEPS = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32])  # values of the grid that an exchange passes over
 _SHRINKING = np.array([0.6, 0.3, 0.1])  # how often one, two or three features go back
 _GROWING = np.array([0.35, 0.4, 0.25])  # how often none, one or two go away
 
@@ -105,7 +108,6 @@ def closest_by_votes(
     *,
     most: int,
     seed: int,
-    restarts: int = RESTARTS,
 ) -> dict[int, FloatArray]:
     """Search long for the closest point at each of some numbers of votes.
 
@@ -118,7 +120,7 @@ def closest_by_votes(
         Votes required.
     starts : array of shape (n, d)
         Points to begin with; those that are not accepted are of no use, and do no harm.
-    most, seed, restarts : int
+    most, seed : int
 
     Returns
     -------
@@ -132,11 +134,17 @@ def closest_by_votes(
     archive.add(places, counts, grid.cost(places))
     rng = np.random.default_rng(seed)
     for level in sorted(set(levels), reverse=True):  # what has more votes is a start for what needs fewer
-        for restart in range(restarts if 0 < archive.cost[level] < np.inf else 0):
-            able = places[counts >= level]
+        able, idle = places[counts >= level], 0
+        for restart in range(RESTARTS if 0 < archive.cost[level] < np.inf else 0):
+            before = archive.cost[level]
             chosen = np.arange(len(able)) if restart == 0 else rng.permutation(len(able))
             state = np.vstack([archive.places[[level]], able[chosen]])[restart % 2 :][:CHAINS]
             _push(grid, votes, level, archive, np.resize(state, (CHAINS, len(grid.base))), rng)
+            idle = 0 if archive.cost[level] < before else idle + 1
+            if idle == PATIENCE:
+                break
+        while _exchange(grid, votes, level, archive):
+            pass
     return {k: grid.points(archive.places[[k]])[0] for k in set(levels) if np.isfinite(archive.cost[k])}
 
 
@@ -157,6 +165,30 @@ def _push(grid: Grid, votes: Votes, level: int, archive: Archive, state: IntArra
         accepted = np.flatnonzero(counts >= level)
         order = accepted[np.argsort(-cost[accepted], kind="stable")]
         state[chain[order]] = tried[order]  # of several for one chain, the last and closest stays
+
+
+def _exchange(grid: Grid, votes: Votes, level: int, archive: Archive) -> bool:
+    """Try all small trades of one feature for another at the closest point; say whether one of them is closer."""
+    best, d = archive.places[level], len(grid.base)
+    if not 0 < archive.cost[level] < np.inf:
+        return False
+    towards = np.sign(grid.base - best)
+    singles = [towards[j] * np.append(_STEPS, abs(grid.base[j] - best[j])) for j in range(d)]
+    others = np.concatenate([-_STEPS, [0], _STEPS])
+    one = np.eye(d, dtype=int)
+    moves = [
+        (singles[j][:, None, None] * one[j] + others[:, None] * one[i]).reshape(-1, d)
+        for j, i in permutations(range(d), 2)
+        if towards[j]
+    ]
+    last = np.array([len(value) - 1 for value in grid.values])
+    tried = np.unique(np.clip(best + np.concatenate(moves), 0, last), axis=0)
+    cost = grid.cost(tried)
+    closer = cost < archive.cost[level]
+    before = archive.cost[level]
+    if closer.any():
+        archive.add(tried[closer], votes(grid.points(tried[closer])), cost[closer])
+    return bool(archive.cost[level] < before)
 
 
 def _proposals(grid: Grid, state: IntArray, rng: np.random.Generator) -> IntArray:

@@ -74,17 +74,17 @@ def test_no_point_of_a_fine_grid_is_accepted_and_closer_than_the_bound(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_oracle_is_never_farther_at_a_lower_level(seed):
-    place = a_place(seed, n_features=6, n_members=40)
-    found = closest_by_votes(place, [20, 30, 36, 40], place.base[None])
-    distances = [found[votes].distance for votes in (20, 30, 36, 40)]
+    place = a_place(seed, n_features=6, n_members=20)
+    found = closest_by_votes(place, [10, 15, 18, 20], place.base[None])
+    distances = [found[votes].distance for votes in (10, 15, 18, 20)]
     assert distances == sorted(distances)
     assert all(place.votes(each.point) >= votes for votes, each in found.items() if each.point is not None)
 
 
 def test_the_greedy_search_is_an_upper_bound_with_the_votes_it_says():
-    place = a_place(1, n_features=6, n_members=40)
-    path = greedy_path(place, 30)
-    assert set(path) >= set(range(30, 41))
+    place = a_place(1, n_features=6, n_members=20)
+    path = greedy_path(place, 15)
+    assert set(path) >= set(range(15, 21))
     for votes, point in path.items():
         assert place.votes(point) >= votes
         assert place.distance(point) >= closest(place, votes, point).bound
@@ -178,12 +178,12 @@ def cell():
         "ours": {"search": FrontierSearch(norm="l1"), "certify_on": "holdout", "prior": "exact", "n_models": (38, 46)},
         "paper": limit.PAPER,
     }
-    return {"data": "made up", **limit.run_cell(scene, "logistic", settings)}
+    return {"data": "made up", **limit.run_cell(scene, "logistic", settings, draws=[0])}
 
 
 def test_a_cell_is_strict_json_and_has_every_row_of_every_draw(cell):
     assert json.loads(json.dumps(cell, allow_nan=False)) == cell
-    assert [len(draw["rows"]) for draws in cell["settings"].values() for draw in draws] == [6] * 6
+    assert [len(draw["rows"]) for draws in cell["settings"].values() for draw in draws] == [6] * 2
     assert cell["votes"] == 36
 
 
