@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 import betarce as brce
 from betarce.arrays import AnyArray, BoolArray
 from betarce.models.families import paper_model
-from guarantee_cells import N_MODELS, OURS
+from guarantee_cells import OURS
 from pages import table
 
 ROOT = Path(__file__).parents[1]
@@ -103,7 +103,6 @@ def compare(folder: Path) -> dict[str, Any]:
             space=space.lower(),
             delta=DELTA,
             confidence=CONFIDENCE,
-            n_models=N_MODELS[family],
             random_state=0,
             verbose=-1,
             **OURS,

@@ -98,8 +98,7 @@ def simulate(cell: Cell, n_fits: int, n_audit: int | None = None) -> dict[str, A
 
 def settings_of(cell: Cell, n_fits: int, n_audit: int | None) -> dict[str, Any]:
     """Say how a cell is run, as plain data."""
-    n_models = cell.n_models if isinstance(cell.n_models, str) else list(cell.n_models)
-    return {"n_models": n_models, "n_fits": n_fits, "n_audit": n_audit or cell.n_audit, **OURS}
+    return {"n_fits": n_fits, "n_audit": n_audit or cell.n_audit, **OURS}
 
 
 def prepare(cell: Cell, n_audit: int) -> Scene:
@@ -141,7 +140,7 @@ def varied_model(cell: Cell, data: Tables) -> brce.BetaRCE:
 
 def one_fit(scene: Scene, number: int) -> Iterator[Answers]:
     """Draw members once and explain all rows: from their bases, from the rows themselves, and in the paper's form."""
-    rce = scene.fit(number, {**OURS, "n_models": scene.cell.n_models})
+    rce = scene.fit(number, OURS)
     yield answers_of("ours", number, rce, rce.explain(scene.rows, base_points=scene.bases))
     yield answers_of("closest", number, rce, rce.explain(scene.rows))
     if number < scene.cell.n_paper_fits:
