@@ -1,303 +1,198 @@
-"""Does the promise hold? Certified points against fresh members that nothing has seen.
+"""Does the promise hold, in every fit? Certified points against fresh members that nothing has seen.
 
-Run: ``make guarantee``. Every cell (data set x family x space x seed) is saved as one file under
-``docs/results/guarantee`` when it is done, and skipped when it is there; the tables in ``docs/guarantee.md`` are made
-from the files.
+Run: ``make guarantee``. A *cell* is a data set, a model family, a space of retrained models and a seed; it has one
+fitted model. A *fit* is one draw of search and certifying members by `BetaRCE` with a `random_state` of its own. Every
+cell has 20 fits; in each of them the same 60 rows are explained. What counts is the share of the points handed out by a
+fit whose true validity rate is at least delta: its mean, 5th percentile and minimum over the fits.
+
+The truth comes from an audit: 2,048 fresh members (512 networks), shared by all fits of a cell and drawn under a seed
+that nothing else uses. The error of a mean contains the variation between fits and the error of the audit itself; the
+module `guarantee_errors` derives it.
+
+Three methods: "ours" (post-hoc, closest to a base that Growing Spheres found), "closest" (`base=None`, closest to the
+row) and "paper" (the search of the paper, certified by the members that steered it, with the Jeffreys prior).
+
+Each cell is one file under ``docs/results/guarantee``, written whole when it is done, and skipped when it is there; the
+tables in ``docs/guarantee.md`` are made from the files. Set ``BETARCE_RESULTS`` to another folder to try things out:
+the page is then left alone.
 """
 
 import argparse
 import json
+import multiprocessing
 import os
+import resource
+import signal
+import sys
+import threading
 import time
-import warnings
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from itertools import product
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from rich.progress import Progress
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
-from threadpoolctl import threadpool_limits
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-import guarantee_instance
 import guarantee_reference
-from betarce import __version__
-from betarce.arrays import AnyArray, FloatArray, IntArray
-from betarce.data import load, load_loan
-from betarce.drawing import draw_members
-from betarce.ensemble import Ensemble
-from betarce.errors import BetarceWarning, DataUnavailable
-from betarce.explainers import GrowingSpheres, Problem
-from betarce.features import FeatureSpace, Rule, decrease_only, immutable, increase_only, one_of, transitions
-from betarce.models.families import paper_model
-from betarce.models.recipe import Recipe, Retraining, Table
-from betarce.posterior import EXACT, JEFFREYS, Guarantee
-from betarce.robustify.certify import walk_ladders
-from betarce.robustify.steer import Steering, Task
-from betarce.search import FrontierSearch, GrowingSpheresSearch
-from betarce.seeding import derive, generator
-from betarce.spaces import check_space
-from guarantee_report import write_report
-from pages import replace_block, table
+from betarce.errors import DataUnavailable
+from betarce.files import write_whole
+from guarantee_cells import DATA, FAMILIES, GUARANTEES, N_FITS, SPACES, Cell, grid
+from guarantee_report import read_cells, report
+from guarantee_simulation import settings_of, simulate
+from pages import replace_block
 
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "guarantee.md"
 RESULTS = Path(os.environ.get("BETARCE_RESULTS", ROOT / "docs" / "results")) / "guarantee"
-DATA = ("breast_cancer", "diabetes", "heloc", "rice")
-FAMILIES = ("logistic", "lightgbm", "network")
-SPACES = ("bootstrap", "seed", "architecture")
-GUARANTEES = [
-    *(Guarantee(delta, confidence, JEFFREYS) for delta, confidence in product((0.8, 0.9), (0.9, 0.95))),
-    Guarantee(0.9, 0.9, EXACT),
-    Guarantee(0.9, 0.95, EXACT),
-]
-N_SETS = 6  # disjoint sets of members: each steers once and certifies once
-N_ROWS = 50
+Task = Callable[[], dict[str, Any]]
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One setting of the simulation."""
-
-    data: str
-    family: str
-    space: str
-    seed: int = 0
-
-    @property
-    def name(self) -> str:
-        """Give the file's name without its ending."""
-        return f"{self.data}-{self.family}-{self.space}-{self.seed}"
-
-    @property
-    def n_audit(self) -> int:
-        """Fresh members that measure the true validity."""
-        return 200 if self.family == "network" else 500
-
-
-MIXED = Cell("loan", "lightgbm", "bootstrap")
-
-
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """A cell, trained and ready: the model, rows with their bases, and all members."""
-
-    problem: Problem
-    originals: FloatArray
-    bases: FloatArray
-    targets: AnyArray
-    sets: list[list[object]]
-    audit: Ensemble
-    n_base_missing: int
-
-    def members(self, i: int, n: int) -> Ensemble:
-        """Give the first members of a set."""
-        models = self.sets[i % len(self.sets)][:n]
-        return Ensemble(models, self.problem.model.classes, features=self.problem.features)
-
-    def task(self, seed: int) -> Task:
-        """Give the rows as a task."""
-        box = self.problem.features.box(self.originals)
-        return Task(self.bases, self.targets, box, [derive(seed, i) for i in range(len(self.targets))])
-
-
-def prepare(cell: Cell, n_jobs: int) -> Scene:
-    """Train the model and all members of a cell; find the bases."""
-    train, test, labels, recipe, rules = mixed_table(cell) if cell.data == "loan" else scaled_table(cell)
-    table = Table(train, labels)
-    model = varied_model(recipe, table, cell.seed)
-    n = max(guarantee.min_models(allowed_dissent=1) for guarantee in GUARANTEES)
-    sizes = {f"set{i}": n for i in range(N_SETS)} | {"audit": cell.n_audit}
-    draws = draw_members(
-        check_space(cell.space), Recipe(model), table, sizes, seed=cell.seed, n_jobs=n_jobs, verbose=-1
-    )
-    features = FeatureSpace.infer(train, rules)
-    points = features.encode(train)
-    problem = Problem(Ensemble([model], np.unique(labels), features=features), features, points, labels)
-    originals = features.encode(test)[:N_ROWS]
-    targets = problem.model.labels(originals) != problem.model.classes
-    seeds = [derive(cell.seed, "base", i) for i in range(len(targets))]
-    based = GrowingSpheres().explain(originals, targets, problem, features.box(originals), seeds)
-    ok = based.found
-    return Scene(
-        problem,
-        originals[ok],
-        based.points[ok],
-        targets[ok],
-        [draws[f"set{i}"].models for i in range(N_SETS)],
-        Ensemble(draws["audit"].models, problem.model.classes, features=features),
-        int((~ok).sum()),
-    )
-
-
-def varied_model(recipe: Recipe, table: Table, seed: int) -> Any:
-    """Train the model to be explained; one that answers one class everywhere has nothing to explain."""
-    for attempt in range(20):
-        [outcome] = recipe.train(table, [Retraining("model", derive(seed, "model", attempt))])
-        model: Any = outcome.model
-        if len(np.unique(model.predict(table.X))) > 1:
-            return model
-    raise RuntimeError("20 models in a row answer one class everywhere")
-
-
-def scaled_table(cell: Cell) -> tuple[FloatArray, FloatArray, AnyArray, Recipe, None]:
-    """Load a data set, split it, and scale it by its training part, as the paper does."""
-    data = load(cell.data, download=False)
-    X, y = data.X.to_numpy(float), data.y.to_numpy()
-    train, test = split(cell, len(X))
-    low, high = X[train].min(axis=0), X[train].max(axis=0)
-    X = (X - low) / np.where(high > low, high - low, 1)
-    return X[train], X[test], y[train], Recipe(paper_model(cell.family)), None
-
-
-def mixed_table(cell: Cell) -> tuple[pd.DataFrame, pd.DataFrame, AnyArray, Recipe, dict[str, Rule]]:
-    """Give the synthetic loans as they are: names, whole numbers, rules, and a pipeline around the paper's model."""
-    data = load_loan()
-    train, test = split(cell, len(data.X))
-    encode = ColumnTransformer(
-        [("names", OneHotEncoder(handle_unknown="ignore"), ["purpose", "housing", "education"])],
-        remainder="passthrough",
-    )
-    rules = {
-        "age": immutable(),
-        "income": increase_only(),
-        "debt": decrease_only(),
-        "education": increase_only(),
-        "housing": transitions({"rent": ["with family"]}),
-        "term_months": one_of([12, 24, 36, 48, 60, 72, 84]),
-    }
-    model = make_pipeline(encode, paper_model(cell.family))
-    return data.X.iloc[train], data.X.iloc[test], data.y.to_numpy()[train], Recipe(model), rules
-
-
-def split(cell: Cell, n: int) -> tuple[IntArray, IntArray]:
-    """Take two thirds to train and one to explain."""
-    order = generator(cell.seed, "split").permutation(n)
-    return order[: 2 * n // 3], order[2 * n // 3 :]
-
-
-def simulate(cell: Cell, n_jobs: int = 1) -> dict[str, Any]:
-    """Run one cell."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BetarceWarning)
-        scene = prepare(cell, n_jobs)
-    records = [record for guarantee in GUARANTEES for record in compare(scene, guarantee, cell.seed)]
-    return {"cell": asdict(cell), "version": __version__, "n_audit": cell.n_audit, "records": records}
-
-
-def compare(scene: Scene, guarantee: Guarantee, seed: int) -> Iterator[dict[str, Any]]:
-    """Measure the paper's way and ours, on the same rows, bases and search members."""
-    n = guarantee.min_models(allowed_dissent=1)
-    for method in ("paper", "frontier"):
-        runs = []
-        for i in range(N_SETS):
-            steer, decide = scene.members(i, n), scene.members(i + 1, n)
-            started = time.perf_counter()
-            if method == "paper":
-                steering = Steering(GrowingSpheresSearch(), scene.problem, steer, guarantee.quorum(n))
-                ladders = steering.ladders(scene.task(seed + i))
-                walks = walk_ladders(ladders, scene.targets, steer, guarantee)
-            else:
-                steering = Steering(FrontierSearch(), scene.problem, steer, n)
-                ladders = steering.ladders(scene.task(seed + i))
-                walks = walk_ladders(ladders, scene.targets, decide, guarantee)
-            elapsed = time.perf_counter() - started
-            points = np.full(scene.bases.shape, np.nan)
-            for row, walk in enumerate(walks):
-                if walk.passed:
-                    points[row] = ladders.points[row, ladders.exists[row]][walk.passed - 1]
-            runs.append(measure(scene, points, guarantee, ladders.n_evaluations, elapsed))
-        yield {
-            "method": method,
-            "delta": guarantee.delta,
-            "confidence": guarantee.confidence,
-            "prior": "exact" if guarantee.prior == EXACT else "jeffreys",
-            "n_models": n,
-            "n_rows": len(scene.targets),
-            "n_base_missing": scene.n_base_missing,
-            "runs": runs,
-        }
-
-
-def measure(
-    scene: Scene, points: FloatArray, guarantee: Guarantee, n_evaluations: AnyArray, elapsed: float
-) -> dict[str, Any]:
-    """Score what one run handed out; a row without an answer counts as not found."""
-    found = ~np.isnan(points).any(axis=1)
-    rows = np.flatnonzero(found)
-    points, bases, originals = points[rows], scene.bases[rows], scene.originals[rows]
-    true = scene.audit.votes(points, scene.targets[rows]) / len(scene.audit) if rows.size else np.array([])
-    features = scene.problem.features
-    outside = features.violations(points, features.box(scene.originals).take(rows)).any(axis=1)
-    train = scene.problem.X_train
-    neighbours = [np.sort(features.distance(point, train, norm="l2"))[:15].mean() for point in points]
-    return {
-        "found": float(found.mean()),
-        "covered": int((true >= guarantee.delta).sum()),
-        "n_found": int(found.sum()),
-        "true_validity": float(true.mean()) if rows.size else None,
-        "l1": features.distance(points, bases).round(5).tolist(),
-        "l2": features.distance(points, bases, norm="l2").round(5).tolist(),
-        "rows": rows.tolist(),
-        "proximity_l1": float(features.distance(points, originals).mean()) if rows.size else None,
-        "plausibility": float(np.mean(neighbours)) if rows.size else None,
-        "changed": float(features.differs(points, bases).sum(axis=1).mean()) if rows.size else None,
-        "outside_box": int(outside.sum()),
-        "evaluations": float(n_evaluations.mean()),
-        "ms": 1000 * elapsed / len(scene.targets),
-    }
-
-
-def path_of(cell: Cell) -> Path:
-    """Say where a cell's results are kept."""
-    return RESULTS / f"{cell.name}.json"
-
-
-def save(cell: Cell, result: dict[str, Any]) -> None:
-    """Write a cell's results whole or not at all."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    part = path_of(cell).with_suffix(".part")
-    part.write_text(json.dumps(result))
-    os.replace(part, path_of(cell))
-
-
-def main() -> None:
-    """Run what is missing, then write the tables."""
+def asked() -> argparse.Namespace:
+    """Read the options."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", nargs="*", default=DATA)
-    parser.add_argument("--family", nargs="*", default=FAMILIES)
-    parser.add_argument("--space", nargs="*", default=SPACES)
-    parser.add_argument("--seed", nargs="*", type=int, default=[0])
-    parser.add_argument("--jobs", type=int, default=-1, help="workers that train members")
-    arguments = parser.parse_args()
-    cells = [Cell(*setting) for setting in product(arguments.data, arguments.family, arguments.space, arguments.seed)]
-    cells += [MIXED] * (tuple(arguments.data) == DATA)
-    missing = [cell for cell in cells if not path_of(cell).exists()]
-    with Progress() as progress:
-        task = progress.add_task("Cells", total=len(missing))
-        for cell in missing:
-            progress.update(task, description=cell.name)
-            try:
-                with threadpool_limits(1):
-                    save(cell, simulate(cell, arguments.jobs))
-            except DataUnavailable as error:
-                progress.console.print(f"{cell.name}: skipped. {error}")
-            progress.advance(task)
-    page = ROOT / "docs" / "guarantee.md"
-    write_report(RESULTS, page)
-    tables = {
-        "instance": (guarantee_instance.COLUMNS, guarantee_instance.instance_rows(RESULTS)),
-        "reference": (guarantee_reference.COLUMNS, guarantee_reference.reference_rows(RESULTS, arguments.jobs)),
-    }
-    for name, (columns, rows) in tables.items():
-        if rows:
-            replace_block(page, name, table(columns, rows))
-            print(table(columns, rows))
+    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
+    parser.add_argument("--family", nargs="+", choices=FAMILIES, default=FAMILIES)
+    parser.add_argument("--space", nargs="+", choices=SPACES, default=SPACES)
+    parser.add_argument("--seed", nargs="+", type=int, default=[1])
+    parser.add_argument("--cells", nargs="+", help="names of cells, such as diabetes-logistic-bootstrap-1")
+    parser.add_argument("--guarantees", choices=("default", "all"), default="default")
+    parser.add_argument("--fits", type=int, default=N_FITS, help="fits of every cell; fewer to try things out")
+    parser.add_argument("--audit", type=int, help="audit members of every cell; fewer to try things out")
+    parser.add_argument("--jobs", type=int, default=2, help="cells at the same time, on one thread each")
+    return parser.parse_args()
+
+
+def chosen_cells(arguments: argparse.Namespace) -> list[Cell]:
+    """Give the cells that the options ask for, those that take longest first."""
+    guarantees = GUARANTEES if arguments.guarantees == "all" else GUARANTEES[:1]
+    cells = [cell for guarantee in guarantees for seed in arguments.seed for cell in grid(seed, guarantee)]
+    if arguments.cells:
+        unknown = set(arguments.cells) - {cell.name for cell in cells}
+        if unknown:
+            sys.exit(f"--cells: no cell is called {sorted(unknown)[0]!r}; one is called {cells[0].name!r}.")
+        return [cell for cell in cells if cell.name in arguments.cells]
+    wanted = (arguments.data, arguments.family, arguments.space)
+    return [
+        cell
+        for cell in cells
+        if all(value in some for value, some in zip((cell.data, cell.family, cell.space), wanted, strict=True))
+    ]
+
+
+def run(tasks: dict[str, Task], n_jobs: int, console: Console) -> list[str]:
+    """Run what has no file yet, several at a time; give the names of those that failed."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    missing = {name: task for name, task in tasks.items() if not path_of(name).exists()}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    failed = []
+    with Progress(*columns, console=console) as progress, workers(n_jobs) as pool:
+        bar = progress.add_task("Cells", total=len(missing))
+        futures = {pool.submit(work, task, path_of(name)): name for name, task in missing.items()}
+        try:
+            for future in as_completed(futures):
+                line, ok = outcome(future)
+                console.print(f"{futures[future]}: {line}", highlight=False, soft_wrap=True)
+                failed += [] if ok else [futures[future]]
+                progress.advance(bar)
+        except KeyboardInterrupt:
+            progress.stop()
+            console.print("Stopped. What was finished is kept; run the same command again to go on.")
+            os._exit(130)  # the workers see that and end, too; files are written whole or not at all
+    return failed
+
+
+def workers(n_jobs: int) -> ProcessPoolExecutor:
+    """Start processes that run one cell each, on one thread.
+
+    A new process for each cell gives all memory back. Forked ones would share locks with threads that they do not have.
+    """
+    return ProcessPoolExecutor(
+        n_jobs,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=end_with_parent,
+        initargs=(os.getpid(),),
+        max_tasks_per_child=1,
+    )
+
+
+def work(task: Task, path: Path) -> str:
+    """Run one cell in a process of its own and keep what comes out, whole or not at all."""
+    started = time.perf_counter()
+    result = task()
+    write_whole(path, json.dumps(result))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds, cpu = time.perf_counter() - started, time.process_time()
+    return f"{seconds:.0f} s, {cpu:.0f} s of CPU time, {memory:.0f} MB at most"
+
+
+def outcome(future: "Future[str]") -> tuple[str, bool]:
+    """Say in a line what became of a cell, and whether that is fine."""
+    error = future.exception()
+    if error is None:
+        return future.result(), True
+    if isinstance(error, DataUnavailable):
+        return f"skipped. {error}", True
+    return f"failed. {type(error).__name__}: {error}", False
+
+
+def end_with_parent(parent: int) -> None:
+    """Make this process end soon after the one that started it, however that one ended; and not before."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def warn_of_other_settings(cells: list[Cell], arguments: argparse.Namespace, console: Console) -> None:
+    """Name the cells that were run, but not like this."""
+    for cell in cells:
+        if path_of(cell.name).exists():
+            before = json.loads(path_of(cell.name).read_text()).get("asked")
+            if before != settings_of(cell, arguments.fits, arguments.audit):
+                console.print(f"{cell.name}: run before with other settings. Delete its file to run it again.")
+
+
+def path_of(name: str) -> Path:
+    """Say where the results of a cell are."""
+    return RESULTS / f"{name}.json"
+
+
+def write_page(blocks: dict[str, str], console: Console) -> None:
+    """Print the tables; put them into the page, unless this was a trial."""
+    for name, text in blocks.items():
+        if text:
+            print(text, end="\n\n")
+            if "BETARCE_RESULTS" not in os.environ:
+                replace_block(PAGE, name, text)
+    if "BETARCE_RESULTS" in os.environ:
+        console.print(f"BETARCE_RESULTS is set: {PAGE.name} was not changed.")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run what is missing, then write the tables."""
+    console = Console(stderr=True)
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    cells = chosen_cells(arguments)
+    if not cells:
+        sys.exit("No cell is like that: Seed and Architecture are simulated for diabetes and breast_cancer only.")
+    warn_of_other_settings(cells, arguments, console)
+    tasks: dict[str, Task] = {cell.name: partial(simulate, cell, arguments.fits, arguments.audit) for cell in cells}
+    if len(cells) == len(grid(1)):
+        tasks |= guarantee_reference.tasks()
+    failed = run(tasks, arguments.jobs, console)
+    blocks = report(read_cells(RESULTS, arguments.seed))
+    write_page(blocks | {"reference": guarantee_reference.report(RESULTS)}, console)
+    if failed:
+        console.print(f"{len(failed)} failed: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(asked()))

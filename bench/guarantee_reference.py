@@ -1,4 +1,4 @@
-"""The frontier on recorded runs of the authors' implementation: same base points, same search members.
+"""Our method on recorded runs of the authors' implementation: same explained models, rows and base points.
 
 The recordings are a folder of cells beside the repository (``../shared/reference``, or ``BETARCE_REFERENCE_DIR``); this
 table is left out where there is none.
@@ -8,172 +8,154 @@ import gzip
 import json
 import os
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from betarce.arrays import AnyArray, FloatArray
-from betarce.drawing import draw_members
-from betarce.ensemble import Ensemble
-from betarce.errors import BetarceWarning
-from betarce.explainers import Problem
-from betarce.features import FeatureSpace
+import betarce as brce
+from betarce.arrays import AnyArray, BoolArray
 from betarce.models.families import paper_model
-from betarce.models.recipe import Recipe, Table
-from betarce.posterior import Guarantee
-from betarce.robustify.certify import walk_ladders
-from betarce.robustify.steer import Steering, Task
-from betarce.search import FrontierSearch
-from betarce.spaces import check_space
+from guarantee_cells import OURS
+from pages import table
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(os.environ.get("BETARCE_REFERENCE_DIR", ROOT.parent / "shared" / "reference"))
 FAMILIES = {"lr": "logistic", "lgbm": "lightgbm", "nn": "network"}
-GUARANTEE = Guarantee(0.9, 0.95)
+DELTA, CONFIDENCE = 0.9, 0.95
 N_AUDIT = {"logistic": 500, "lightgbm": 500, "network": 200}
+COLUMNS = (
+    "cell",
+    "found: authors",
+    "found: ours",
+    "L1 to base: authors",
+    "L1 to base: ours",
+    "of which base to box",
+    "of which beyond",
+    "beyond / authors",
+    "truly >= 0.9",
+)
 
 
-class Recorded:
-    """A model that is known by its log-odds only."""
+class Recorded(ClassifierMixin, BaseEstimator):
+    """A model that is known by its log-odds only; to retrain it is to train a new one of its family."""
 
-    classes_ = np.array([0, 1])
-
-    def __init__(self, log_odds: Any) -> None:
+    def __init__(self, log_odds: Callable[[AnyArray], AnyArray], family_model: Any) -> None:
         self.log_odds = log_odds
+        self.family_model = family_model
+        self.classes_ = np.array([0, 1])
+
+    def fit(self, X: AnyArray, y: AnyArray) -> Any:
+        """Train a new model, which takes this one's place."""
+        return self.family_model.fit(X, y)
 
     def predict(self, X: AnyArray) -> AnyArray:
         """Give the labels."""
-        return (self.log_odds(X) > 0).astype(int)
+        return (self.log_odds(np.asarray(X)) > 0).astype(int)
 
     def predict_proba(self, X: AnyArray) -> AnyArray:
         """Give the probabilities."""
-        p = 1 / (1 + np.exp(-self.log_odds(X)))
+        p = 1 / (1 + np.exp(-self.log_odds(np.asarray(X))))
         return np.column_stack([1 - p, p])
 
 
-def recorded_models(folder: Path, group: str) -> list[Recorded]:
-    """Read one group of recorded models: "M1" the explained one, "E" those that the search saw."""
+def recorded_log_odds(folder: Path) -> Callable[[AnyArray], AnyArray]:
+    """Read the explained model of a recorded cell, group "M1" of its models."""
     if (folder / "models_lr.npz").exists():
         stored = np.load(folder / "models_lr.npz")
-        pairs = zip(stored[f"{group}__coef"], stored[f"{group}__intercept"], strict=True)
-        return [Recorded(lambda X, w=w, c=c: X @ w + c) for w, c in pairs]
+        weights, shift = stored["M1__coef"][0], stored["M1__intercept"][0]
+        return lambda X: X @ weights + shift
     if (folder / "models_nn.npz").exists():
         stored = np.load(folder / "models_nn.npz")
-        layers = sorted({int(key.split("__")[1].split("_")[0]) for key in stored if key.startswith(f"{group}__")})
-        weights = [[stored[f"{group}__{layer}_{part}"] for layer in layers] for part in "Wb"]
-        n = len(weights[0][0])
-        return [
-            Recorded(lambda X, i=i: forward(X, [w[i] for w in weights[0]], [b[i] for b in weights[1]]))
-            for i in range(n)
-        ]
+        layers = sorted({int(key.split("__")[1].split("_")[0]) for key in stored if key.startswith("M1__")})
+        return partial(forward, layers=[[stored[f"M1__{layer}_{part}"][0] for part in "Wb"] for layer in layers])
     import lightgbm
 
-    with gzip.open(folder / f"models_lgbm_{group}.json.gz", "rt") as file:
-        boosters = [lightgbm.Booster(model_str=text) for text in json.load(file)]
-    return [Recorded(lambda X, b=b: b.predict(X, raw_score=True, num_threads=1)) for b in boosters]
+    with gzip.open(folder / "models_lgbm_M1.json.gz", "rt") as file:
+        booster = lightgbm.Booster(model_str=json.load(file)[0])
+    return lambda X: np.asarray(booster.predict(X, raw_score=True, num_threads=1))
 
 
-def forward(X: AnyArray, weights: list[AnyArray], biases: list[AnyArray]) -> AnyArray:
+def forward(X: AnyArray, layers: list[list[AnyArray]]) -> AnyArray:
     """Evaluate a recorded network."""
     values = np.asarray(X, dtype=np.float32)
-    for depth, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
-        values = values @ weight.T + bias
-        if depth < len(weights) - 1:
+    for depth, (weights, shift) in enumerate(layers):
+        values = values @ weights.T + shift
+        if depth < len(layers) - 1:
             values = np.maximum(values, 0)
     return values[:, 0]
 
 
-def compare(folder: Path, n_jobs: int) -> list[Any]:
-    """Run the frontier on one recorded cell and give a row of the table."""
-    _, family, space = folder.name.rsplit("_", 2)
+def compare(folder: Path) -> dict[str, Any]:
+    """Explain the rows of one recorded cell from its base points, and measure both results."""
+    _, short, space = folder.name.rsplit("_", 2)
+    family = FAMILIES[short]
     kept = np.load(folder / "data.npz")
     X, y = kept["X_train"].astype(float), kept["y_train"].astype(int)
     originals, bases, theirs = (kept[key].astype(float) for key in ("x_orig", "base_cf", "rob_cf"))
-    features = FeatureSpace.infer(X)
-    problem = Problem(Ensemble(recorded_models(folder, "M1"), [0, 1]), features, X, y)
-    steering = Ensemble(recorded_models(folder, "E"), [0, 1])
-    n = GUARANTEE.min_models(allowed_dissent=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BetarceWarning)
-        draws = draw_members(
-            check_space(space.lower()),
-            Recipe(paper_model(FAMILIES[family])),
-            Table(X, y),
-            {"certify": n, "audit": N_AUDIT[FAMILIES[family]]},
-            seed=0,
-            n_jobs=n_jobs,
+        warnings.simplefilter("ignore", brce.BetarceWarning)
+        rce = brce.BetaRCE(
+            Recorded(recorded_log_odds(folder), paper_model(family)),
+            space=space.lower(),
+            delta=DELTA,
+            confidence=CONFIDENCE,
+            random_state=0,
             verbose=-1,
-        )
-    deciding, audit = (Ensemble(draws[role].models, [0, 1]) for role in ("certify", "audit"))
-    targets = problem.model.labels(bases) == problem.model.classes
-    task = Task(bases, targets, features.box(originals), list(range(len(bases))))
-    ladders = Steering(FrontierSearch(), problem, steering, len(steering)).ladders(task)
-    walks = walk_ladders(ladders, targets, deciding, GUARANTEE)
-    return row_of(folder.name, features, bases, theirs, targets, ladders, walks, audit, task)
+            **OURS,
+        ).fit(X, y)
+        result = rce.explain(originals, base_points=bases)
+        audit = rce.audit(result, n_models=N_AUDIT[family])
+    ours = np.array([np.full(X.shape[1], np.nan) if item.robust is None else item.robust for item in result])
+    lower, upper = X.min(axis=0), X.max(axis=0)
+    allowed = np.clip(bases, np.minimum(lower, originals), np.maximum(upper, originals))
+    return {
+        "cell": folder.name,
+        "n_rows": len(bases),
+        "n_theirs": int((~missing(theirs)).sum()),
+        "n_ours": int(result.certified.sum()),
+        **distances(bases, allowed, ours, theirs, upper - lower),
+        "true": float((audit["robust"][result.certified] >= DELTA).mean()),
+    }
 
 
-def row_of(
-    name: str,
-    features: FeatureSpace,
-    bases: FloatArray,
-    theirs: FloatArray,
-    targets: AnyArray,
-    ladders: Any,
-    walks: Any,
-    audit: Ensemble,
-    task: Task,
-) -> list[Any]:
-    """Measure ours against theirs; means over what each found, and over the rows that both found."""
-    ours = np.full(bases.shape, np.nan)
-    for i, walk in enumerate(walks):
-        if walk.passed:
-            ours[i] = ladders.points[i, ladders.exists[i]][walk.passed - 1]
-    found, found_theirs = (~np.isnan(points).any(axis=1) for points in (ours, theirs))
-    both = found & found_theirs
-    true = audit.votes(ours[found], targets[found]) / len(audit)
-    outside = ((ours < task.box.lower) | (ours > task.box.upper)).any(axis=1).sum()
-    allowed = features.project(bases, task.box)
-    l1_theirs, l1, forced, beyond = (
-        features.distance(a[both], b[both]).mean()
-        for a, b in ((theirs, bases), (ours, bases), (allowed, bases), (ours, allowed))
-    )
-    return [
-        name,
-        f"{found_theirs.sum()} of {len(bases)}",
-        f"{found.sum()} of {len(bases)}",
-        f"{l1_theirs:.3f}",
-        f"{l1:.3f}",
-        f"{forced:.3f}",
-        f"{beyond:.3f}",
-        f"{beyond / l1_theirs:.2f}",
-        f"{(true >= GUARANTEE.delta).mean():.2f}",
-        int(outside),
-    ]
+def missing(points: AnyArray) -> BoolArray:
+    """Say which rows have no point."""
+    return np.asarray(np.isnan(points).any(axis=1))
 
 
-COLUMNS = (
-    "cell",
-    "found: authors",
-    "found: frontier",
-    "L1 to base: authors",
-    "L1 to base: frontier",
-    "of which base to box",
-    "of which beyond",
-    "beyond / authors",
-    "coverage",
-    "outside the box",
-)
+def distances(bases: AnyArray, allowed: AnyArray, ours: AnyArray, theirs: AnyArray, scale: AnyArray) -> dict[str, Any]:
+    """Give mean L1 distances in ranges of the features, over the rows that both found."""
+    both = ~missing(ours) & ~missing(theirs)
+    pairs = {"theirs": (theirs, bases), "ours": (ours, bases), "forced": (allowed, bases), "beyond": (ours, allowed)}
+    units = np.where(scale > 0, scale, 1)
+    return {
+        f"l1_{name}": float((np.abs(a[both] - b[both]) / units).sum(axis=1).mean()) for name, (a, b) in pairs.items()
+    }
 
 
-def reference_rows(results: Path, n_jobs: int) -> list[list[Any]]:
-    """Compare on every recorded cell, or read what was compared before."""
+def tasks() -> dict[str, Callable[[], dict[str, Any]]]:
+    """Give what there is to compare, by the name of its file."""
+    folders = (path.parent for path in sorted(FOLDER.glob("*/data.npz")) if list(path.parent.glob("models_*")))
+    return {f"reference-{folder.name}": partial(compare, folder) for folder in folders}
+
+
+def report(results: Path) -> str:
+    """Lay out all comparisons that were made; empty without any."""
     rows = []
-    for folder in (path.parent for path in sorted(FOLDER.glob("*/data.npz")) if list(path.parent.glob("models_*"))):
-        kept = results / f"reference-{folder.name}.json"
-        if not kept.exists():
-            part = kept.with_suffix(".part")
-            part.write_text(json.dumps(compare(folder, n_jobs)))
-            os.replace(part, kept)
-        rows.append(json.loads(kept.read_text()))
-    return rows
+    for path in sorted(results.glob("reference-*.json")):
+        one = json.loads(path.read_text())
+        rows.append(
+            [
+                one["cell"],
+                f"{one['n_theirs']} of {one['n_rows']}",
+                f"{one['n_ours']} of {one['n_rows']}",
+                *(f"{one[f'l1_{name}']:.3f}" for name in ("theirs", "ours", "forced", "beyond")),
+                f"{one['l1_beyond'] / one['l1_theirs']:.2f}",
+                f"{one['true']:.2f}",
+            ]
+        )
+    return table(COLUMNS, rows) if rows else ""

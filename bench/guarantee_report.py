@@ -1,155 +1,187 @@
-"""Tables of the guarantee simulation, from its saved cells."""
+"""Tables of the guarantee simulation, from the files of its cells."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pages import replace_block, table
+from guarantee_cells import GUARANTEES
+from guarantee_simulation import FORMAT, METHODS
+from pages import table
 
+Saved = dict[str, Any]
 COLUMNS = (
     "data",
     "family",
     "space",
-    "coverage: paper",
-    "coverage: frontier",
-    "found: paper",
-    "found: frontier",
-    "L1 ratio",
-    "L2 ratio",
-    "proximity",
-    "plausibility",
+    "method",
+    "models",
+    "fits",
+    "true: mean",
+    "5th percentile",
+    "minimum",
+    "found",
+    "L1: mean",
+    "median",
+    "of the paper's",
     "changed",
     "evaluations",
+    "ms per row",
 )
+GOAL_MEAN, GOAL_P5, GOAL_RATIO = 0.95, 0.93, 0.40
 
 
-def write_report(results: Path, page: Path) -> None:
-    """Put the tables of all saved cells into the page, between its markers, and print them."""
-    cells = [kept for path in sorted(results.glob("*.json")) if "records" in (kept := json.loads(path.read_text()))]
-    if not cells:
-        print("No cell has been run: nothing to report.")
-        return
-    text = "\n\n".join(section(cells, *key) for key in sorted({key for cell in cells for key in keys(cell)}))
-    replace_block(page, "cells", f"{summary(cells)}\n\n{text}")
-    print(text)
+def read_cells(results: Path, seeds: Sequence[int]) -> list[Saved]:
+    """Read the files of all cells of some seeds."""
+    files = [json.loads(path.read_text()) for path in sorted(results.glob("*.json"))]
+    return [one for one in files if one.get("format") == FORMAT and one["cell"]["seed"] in seeds]
 
 
-def keys(cell: dict[str, Any]) -> Iterable[tuple[str, float, float]]:
-    """Give the guarantees that a cell was run for."""
-    return [(record["prior"], record["delta"], record["confidence"]) for record in cell["records"]]
+def report(cells: Sequence[Saved]) -> dict[str, str]:
+    """Write a summary, and one table for each guarantee."""
+    summaries, sections = [], []
+    for delta, confidence in GUARANTEES:
+        some = [one for one in cells if (one["cell"]["delta"], one["cell"]["confidence"]) == (delta, confidence)]
+        if some:
+            title = f"### delta {delta:g}, confidence {confidence:g}"
+            summaries.append(f"{title}\n\n{size(some)}\n\n{summary(some)}")
+            sections.append(f"{title}\n\n{table(COLUMNS, [line for one in some for line in lines(one)])}")
+    return {"summary": "\n\n".join(summaries), "cells": "\n\n".join(sections)}
 
 
-def section(cells: list[dict[str, Any]], prior: str, delta: float, confidence: float) -> str:
-    """Lay out all cells for one guarantee."""
-    rows, n_models = [], 0
-    for cell in cells:
-        chosen = [r for r in cell["records"] if (r["prior"], r["delta"], r["confidence"]) == (prior, delta, confidence)]
-        if chosen:
-            paper, ours = (next(r for r in chosen if r["method"] == method) for method in ("paper", "frontier"))
-            n_models = ours["n_models"]
-            rows.append([*(cell["cell"][key] for key in ("data", "family", "space")), *compared(paper, ours)])
-    title = f"### delta {delta:g}, confidence {confidence:g}, {prior} prior ({n_models} + {n_models} models)"
-    return f"{title}\n\n{table(COLUMNS, rows)}"
+def size(cells: Sequence[Saved]) -> str:
+    """Say how much was simulated."""
+    seeds = ", ".join(map(str, sorted({one["cell"]["seed"] for one in cells})))
+    minutes = sum(one["cpu_seconds"] for one in cells) / 60
+    return f"Cells: {len(cells)}. Seed: {seeds}. CPU time: {minutes:.0f} minutes."
 
 
-def compared(paper: dict[str, Any], ours: dict[str, Any]) -> list[str]:
-    """Give the columns of one cell."""
-    l1, l2 = ratio(paper, ours, "l1", np.median), ratio(paper, ours, "l2", np.mean)
-    return [
-        coverage(paper),
-        coverage(ours),
-        f"{mean(paper, 'found'):.2f}",
-        f"{mean(ours, 'found'):.2f}",
-        l1,
-        l2,
-        *(f"{mean(ours, key):.2f}" for key in ("proximity_l1", "plausibility", "changed")),
-        f"{mean(ours, 'evaluations'):.0f}",
+def lines(one: Saved) -> Iterable[list[str]]:
+    """Lay out one cell, one line for each method."""
+    records = {record["method"]: record for record in one["records"]}
+    for method in METHODS:
+        record, share = records[method], records[method]["share"]
+        l1 = pooled(record, reference(method, "l1"))
+        yield [
+            *(one["cell"][key] for key in ("data", "family", "space")),
+            method,
+            " + ".join(map(str, record["n_models"])),
+            str(len(record["fits"])),
+            *(["-"] * 3 if share is None else shares(share)),
+            f"{found(one, record):.3f}",
+            *(["-"] * 2 if not l1.size else [f"{l1.mean():.3f}", f"{np.median(l1):.3f}"]),
+            "" if method == "paper" else in_words(ratio(records["paper"], record)),
+            number(pooled(record, reference(method, "changed")), ".1f"),
+            number(per_fit(record, "evaluations"), ".0f"),
+            number(per_fit(record, "ms"), ".1f"),
+        ]
+
+
+def reference(method: str, what: str) -> str:
+    """Name a measure: "closest" is compared with the original, the others with their base."""
+    return f"{what}_original" if method == "closest" else f"{what}_base"
+
+
+def shares(share: Saved) -> list[str]:
+    """Write the share of true promises over fits, with twice the standard errors."""
+    mean = f"{share['mean']:.3f} ± {2 * share['error']:.3f}"
+    return [mean, f"{share['p5']:.3f} ± {2 * share['error_p5']:.3f}", f"{share['least']:.3f}"]
+
+
+def pooled(record: Saved, what: str) -> np.ndarray:
+    """Gather a measure of all points of all fits."""
+    return np.array([value for fit in record["fits"] for value in fit[what]], dtype=float)
+
+
+def per_fit(record: Saved, what: str) -> np.ndarray:
+    """Gather a measure of all fits."""
+    return np.array([fit[what] for fit in record["fits"]], dtype=float)
+
+
+def number(values: np.ndarray, form: str) -> str:
+    """Write a mean, or a dash."""
+    return f"{values.mean():{form}}" if values.size else "-"
+
+
+def found(one: Saved, record: Saved) -> float:
+    """Give the share of rows that got an answer, of those with a base."""
+    return float(np.mean([len(fit["rows"]) for fit in record["fits"]]) / one["n_rows"])
+
+
+def ratio(paper: Saved, record: Saved) -> tuple[float, float] | None:
+    """Give the median distances of a method and of the paper's form, in the fits and rows in which both found one."""
+    what = reference(record["method"], "l1")
+    theirs = {fit["fit"]: dict(zip(fit["rows"], fit[what], strict=True)) for fit in paper["fits"]}
+    pairs = [
+        (own, theirs[fit["fit"]][row])
+        for fit in record["fits"]
+        for row, own in zip(fit["rows"], fit[what], strict=True)
+        if row in theirs.get(fit["fit"], {})
     ]
-
-
-def share(record: dict[str, Any]) -> float:
-    """Give the coverage of a record, averaged over the sets."""
-    shares = [run["covered"] / run["n_found"] for run in record["runs"] if run["n_found"]]
-    return float(np.mean(shares)) if shares else float("nan")
-
-
-def coverage(record: dict[str, Any]) -> str:
-    """Give the share of points handed out that are delta-robust, with twice its standard error over the sets."""
-    shares = [run["covered"] / run["n_found"] for run in record["runs"] if run["n_found"]]
-    if not shares:
-        return "-"
-    error = np.std(shares, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.nan
-    return f"{np.mean(shares):.3f} ± {2 * error:.3f}"
-
-
-def ratio(paper: dict[str, Any], ours: dict[str, Any], what: str, average: Any) -> str:
-    """Compare distances to the base on the rows that both found, set by set."""
-    pairs: list[tuple[float, float]] = []
-    for a, b in zip(paper["runs"], ours["runs"], strict=True):
-        theirs, own = dict(zip(a["rows"], a[what], strict=True)), dict(zip(b["rows"], b[what], strict=True))
-        pairs += [(theirs[row], own[row]) for row in theirs.keys() & own.keys()]
     if not pairs:
+        return None
+    ours, papers = np.median(np.array(pairs), axis=0)
+    return float(ours), float(papers)
+
+
+def in_words(medians: tuple[float, float] | None) -> str:
+    """Write a ratio of medians; half of the rows may need no move at all."""
+    if medians is None:
         return "-"
-    theirs_all, own_all = np.array(pairs).T
-    below, above = average(theirs_all), average(own_all)
-    return f"{above / below:.2f}" if below > 0 else "both 0" if above == 0 else "from 0"
+    ours, papers = medians
+    return f"{ours / papers:.2f}" if papers > 0 else "both 0" if ours == 0 else "from 0"
 
 
-def mean(record: dict[str, Any], what: str) -> float:
-    """Average a figure over the sets."""
-    values = [run[what] for run in record["runs"] if run[what] is not None]
-    return float(np.mean(values)) if values else float("nan")
-
-
-def summary(cells: list[dict[str, Any]]) -> str:
-    """Say in how many cells the goals hold."""
-    lines = []
-    for prior, delta, confidence in sorted({key for cell in cells for key in keys(cell)}):
-        held = short = near = far = outside = 0
-        coverages, l1s, l2s = [], [], []
-        for cell in cells:
-            chosen = [
-                r for r in cell["records"] if (r["prior"], r["delta"], r["confidence"]) == (prior, delta, confidence)
+def summary(cells: Sequence[Saved]) -> str:
+    """Hold the worst cells against the goals."""
+    rows = []
+    for method in METHODS:
+        records = {cell_name(one): record for one in cells for record in one["records"] if record["method"] == method}
+        known = {name: record["share"] for name, record in records.items() if record["share"]}
+        if known:
+            finds = {cell_name(one): found(one, records[cell_name(one)]) for one in cells}
+            fewest = min(finds, key=lambda name: finds[name])
+            mean = f"{np.mean(list(finds.values())):.3f} on average"
+            rows += [
+                [method, "true, mean over fits", *worst(known, "mean", "error", GOAL_MEAN)],
+                [method, "true, 5th percentile over fits", *worst(known, "p5", "error_p5", GOAL_P5)],
+                [method, "rows with an answer", f"{finds[fewest]:.3f}", fewest, "", mean],
+                *distance_row(cells, method),
             ]
-            paper, ours = (next(r for r in chosen if r["method"] == method) for method in ("paper", "frontier"))
-            shares = [run["covered"] / run["n_found"] for run in ours["runs"] if run["n_found"]]
-            error = 2 * np.std(shares, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else 0.0
-            ok = bool(shares) and np.mean(shares) + error >= confidence
-            held, short = held + ok, short + (not ok)
-            l1 = ratio(paper, ours, "l1", np.median)
-            close = l1 in ("-", "both 0") or (l1 != "from 0" and float(l1) <= 0.5)
-            near, far = near + close, far + (not close)
-            outside += sum(run["outside_box"] for run in ours["runs"])
-            coverages.append([share(paper), share(ours)])
-            l1s += [float(l1)] if l1[0].isdigit() else []
-            l2 = ratio(paper, ours, "l2", np.mean)
-            l2s += [float(l2)] if l2[0].isdigit() else []
-        lines.append(
-            [
-                f"{delta:g}",
-                f"{confidence:g}",
-                prior,
-                f"{held} of {held + short}",
-                *(f"{value:.3f}" for value in np.nanmean(coverages, axis=0)),
-                f"{near} of {near + far}",
-                f"{np.median(l1s):.2f}",
-                f"{sum(value <= 1 for value in l2s)} of {len(l2s)}",
-                outside,
-            ]
-        )
-    names = (
-        "delta",
-        "confidence",
-        "prior",
-        "coverage >= confidence",
-        "mean coverage: paper",
-        "mean coverage: frontier",
-        "median L1 <= half",
-        "median of L1 ratios",
-        "mean L2 <= paper's",
-        "points outside the box",
-    )
-    return table(names, lines)
+    return table(("method", "what", "worst", "cell", "goal", "all cells"), rows)
+
+
+def worst(known: Mapping[str, Saved], what: str, error: str, goal: float) -> list[str]:
+    """Give the smallest share, twice its standard error, its cell, the goal, and how many cells reach it."""
+    name = min(known, key=lambda name: known[name][what])
+    share = f"{known[name][what]:.3f} ± {2 * known[name][error]:.3f}"
+    held = sum(each[what] >= goal for each in known.values())
+    return [share, name, f">= {goal:g}", f"{held} of {len(known)} reach it"]
+
+
+def distance_row(cells: Sequence[Saved], method: str) -> list[list[str]]:
+    """Compare distances with the paper's form."""
+    if method == "paper":
+        return []
+    ratios = {}
+    for one in cells:
+        records = {record["method"]: record for record in one["records"]}
+        medians = ratio(records["paper"], records[method])
+        if medians and medians[1] > 0:
+            ratios[cell_name(one)] = medians[0] / medians[1]
+    if not ratios:
+        return []
+    farthest = max(ratios, key=lambda name: ratios[name])
+    values = list(ratios.values())
+    goal, middle = "", f"median {np.median(values):.2f}"
+    if method == "ours":
+        goal, reached = f"<= {GOAL_RATIO:g}", sum(value <= GOAL_RATIO for value in values)
+        middle = f"{reached} of {len(values)} reach it, {middle}"
+    return [[method, "median L1 over the paper's", f"{ratios[farthest]:.2f}", farthest, goal, middle]]
+
+
+def cell_name(one: Saved) -> str:
+    """Name a cell in a table."""
+    return " ".join(str(one["cell"][key]) for key in ("data", "family", "space"))

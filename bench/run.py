@@ -15,6 +15,7 @@ import networks
 import rivals
 import rivals_gradients
 import rivals_robx
+import slow_path
 import startup
 import tables
 import trees
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "trees": trees.run,
     "tables": tables.run,
     "explain": explain.run,
+    "slow path": slow_path.run,
     "rivals": rivals.run,
     "RobX and T-Rex": rivals_robx.run,
     "rivals by gradients": rivals_gradients.run,

@@ -1,5 +1,6 @@
 """The commands as a user types them."""
 
+import json
 import re
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import betarce as brce
-from betarce.cli import app, number, share
+from betarce.cli import app
+from betarce.cli.layout import number, share
 
 RUNNER = CliRunner()
 
@@ -24,30 +26,46 @@ def test_help_lists_the_commands():
     assert "size" in result.stdout
 
 
+def test_the_version_is_told():
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout == f"betarce {brce.__version__}\n"
+
+
+def test_size_prints_json_for_machines():
+    document = json.loads(run("size", "--delta", "0.9", "--confidence", "0.95", "--json").stdout)
+    assert document["prior"] == "exact"
+    [line] = document["lines"]
+    assert line == {"delta": 0.9, "confidence": 0.95, "all agree": 29, "1 may dissent": 46} | {
+        key: line[key] for key in ("2 may dissent", "5 may dissent")
+    }
+
+
 def test_size_answers_how_many_models():
     result = run("size", "--delta", "0.9", "--confidence", "0.95")
     assert result.exit_code == 0
     [line] = [line for line in result.stdout.splitlines() if line.strip().startswith("0.9 ")]
-    assert re.findall(r"[\d.]+", line)[:4] == ["0.9", "0.95", "18", "38"]
+    assert re.findall(r"[\d.]+", line)[:4] == ["0.9", "0.95", "29", "46"]
 
 
 def test_size_answers_the_reverse():
-    result = run("size", "--models", "38", "--confidence", "0.95")
+    result = run("size", "--models", "38", "--confidence", "0.95", "--prior", "jeffreys")
     [line] = [line for line in result.stdout.splitlines() if line.strip().startswith("38 ")]
     assert re.findall(r"[\d.]+", line)[:4] == ["38", "0.95", "0.951", "0.902"]
 
 
 def test_size_takes_other_priors():
-    assert "29" in run("size", "--delta", "0.9", "--confidence", "0.95", "--prior", "exact").stdout
+    assert "18" in run("size", "--delta", "0.9", "--confidence", "0.95", "--prior", "jeffreys").stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("size", "--delta", "1.5"), "`delta` must be strictly between 0 and 1; got 1.5"),
-        (("size", "--prior", "flat"), "`prior` must be one of"),
-        (("size", "--models", "0"), "`n_models`"),
-        (("demo", "--confidence", "2"), "`confidence` must be strictly between 0 and 1"),
+        (("size", "--delta", "1.5"), "--delta must be strictly between 0 and 1; got 1.5"),
+        (("size", "--prior", "flat"), "--prior must be one of jeffreys, uniform, exact; got 'flat'."),
+        (("size", "--models", "0"), "--models must"),
+        (("demo", "--jobs", "0"), "--jobs must be a number of workers, or -1 for one per core; got 0."),
+        (("demo", "--confidence", "2"), "--confidence must be strictly between 0 and 1"),
     ],
 )
 def test_wrong_arguments_give_one_clear_line_and_exit_code_two(arguments, message):
@@ -132,7 +150,7 @@ class TestInit:
         loans.assign(**{"[empty]": None}).rename(index=lambda i: f"r{i}").to_csv("odd.csv", sep=";")
         result = run("init", "odd.csv", "--out", "odd.toml", "--drop", "grade")
         assert result.exit_code == 0, result.output
-        assert "no value at all: [empty]." in squeezed(result.stdout)
+        assert "'[empty]' holds no value at all and is left out." in squeezed(result.stderr)
         assert "80 rows, 4 columns" in result.stdout
         assert "grade" not in (here / "odd.toml").read_text()
 
@@ -143,7 +161,7 @@ class TestInit:
             (("init", "loans.csv", "--label", "aproved"), "no column 'aproved'. Did you mean 'approved'?"),
             (("init", "loans.csv", "--drop", "zzz"), "no column 'zzz'. Its columns are: income, debt"),
             (("init", "loans.csv", "--out", "none/x.toml"), "must name a file in an existing folder"),
-            (("init", "loans.csv", "--out", "x.yaml"), "`path` must end in .toml"),
+            (("init", "loans.csv", "--out", "x.yaml"), "--out must end in .toml; got 'x.yaml'."),
         ],
     )
     def test_mistakes_are_one_clear_line(self, arguments, message, here):
@@ -165,7 +183,7 @@ class TestExplain:
         assert "more rows are in another class; raise --limit" in result.stdout
         saved = brce.Result.load("result.json")
         assert len(saved) == 2
-        assert (saved.robust["debt"] == loans.loc[saved.robust.index, "debt"]).all()
+        assert (saved.robust["debt"].to_numpy() == loans["debt"].to_numpy()[saved.robust.index - 1]).all()
         assert [item.target for item in saved] == ["yes", "yes"]
         changes = pd.read_csv("changes.csv")
         assert changes.columns.tolist() == ["row", "feature", "from", "base", "to"]
@@ -202,20 +220,29 @@ class TestExplain:
             ((), "Say with --target which class of 'approved' is wanted: no, yes."),
             (
                 ("--target", "yes", "--model", "forest"),
-                "There is no model 'forest'. Take one of: hist-gradient-boosting",
+                "--model must be one of hist-gradient-boosting, lightgbm, logistic, random-forest; got 'forest'.",
             ),
-            (("--target", "yes", "--space", "moon"), "`space` must be"),
+            (("--target", "yes", "--space", "moon"), "--space must be one of bootstrap, seed; got 'moon'."),
             (("--target", "yes", "--rows", "none.csv"), "There is no file 'none.csv'"),
             (("--target", "yes", "--rows", "short.csv"), "The table has no column 'debt'"),
             (
                 ("--target", "yes", "--rows", "odd.csv"),
-                "'boat' in column 'housing', row 0; the training table knows only",
+                "'boat' in column 'housing', row 1; the training table knows only",
             ),
             (("--target", "yes", "--rows", "good.csv"), "gives all 1 rows the class 'yes' already"),
             (("--target", "yes", "--features", "none.toml"), "There is no file of rules at 'none.toml'"),
             (("--target", "yes", "--features", "bad.toml"), "bad.toml, [columns.debt]: there is no key 'imutable'"),
             (("--target", "yes", "--out", "none/r.json"), "must name a file in an existing folder"),
-            (("--target", "yes", "--delta", "2"), "`delta` must be strictly between 0 and 1"),
+            (("--target", "yes", "--base", "moon"), "--base must be one of none, "),
+            (("--target", "yes", "--models", "some"), "--models must be few, auto, many, a number, or two"),
+            (
+                ("--target", "yes", "--models", "1", "--delta", "0.9"),
+                "Draw more models, or lower --delta or --confidence.",
+            ),
+            (("--target", "yes", "--prior", "flat"), "--prior must be one of"),
+            (("--target", "yes", "--jobs", "0"), "--jobs must be a number of workers"),
+            (("--target", "yes", "--csv", "none/r.csv"), "--csv must name a file in an existing folder"),
+            (("--target", "yes", "--delta", "2"), "--delta must be strictly between 0 and 1"),
         ],
     )
     def test_mistakes_are_one_clear_line(self, arguments, message, here):
@@ -253,23 +280,72 @@ class TestExplain:
         assert result.exit_code == 0, result.output
         assert f"learnt from {72 if None in labels else 80} rows" in result.stdout
 
-    def test_a_warning_is_a_sentence_not_a_traceback(self, here):
-        arguments = (
-            "explain",
-            "loans.csv",
-            "--label",
-            "approved",
-            "--target",
-            "yes",
-            "--space",
-            "seed",
-            "--limit",
-            "1",
-        )
+    def test_a_space_that_does_not_vary_is_said_before_the_answers_and_gives_exit_code_one(self, here):
+        arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--space", "seed")
+        result = run(*arguments, "--limit", "1", "--model", "logistic", *QUICK)
+        assert result.exit_code == 1, result.output
+        warning = "would say nothing about retraining. Use --space bootstrap."
+        said = squeezed(result.output)
+        assert warning in squeezed(result.stderr)
+        assert said.index(warning) < said.index("Row ")
+        assert "Traceback" not in result.output
+
+    def test_what_looks_wrong_in_the_table_is_said_by_both_commands_before_anything_else(self, here, loans):
+        text = loans["income"].astype(str).where(loans.index != 7, "unknown")
+        coded = loans["grade"].map({1: "low", 2: "mid", 3: "high"})
+        label = loans["approved"].where(loans.index > 1)
+        loans.assign(income=text, code=coded, customer=range(80, 160), approved=label).to_csv("bad.csv", index=False)
+        arguments = ("bad.csv", "--label", "approved")
+        rules = ("--target", "yes", "--limit", "2", "--model", "logistic", *QUICK)
+        told = [run("init", *arguments), run("explain", *arguments, *rules)]
+        for result in told:
+            assert result.exit_code == 0, result.output
+            said = squeezed(result.stderr)
+            assert "2 of 80 rows have no value in 'approved' and are left out." in said
+            assert "'income' holds numbers but for 1 of 78 values: 'unknown'." in said
+            assert "'grade' and 'code' say the same" in said
+            assert "'customer' looks like an identifier" in said
+            assert "Look at this" not in result.stdout
+        assert told[1].output.index("Look at this") < told[1].output.index("Training logistic")
+        mended = run("explain", *arguments, *rules, "--missing", "unknown", "--drop", "code", "--drop", "customer")
+        assert "left out" in mended.stderr
+        assert mended.stderr.count("* ") == 1
+
+    def test_an_identifier_is_never_recommended_to_change_unless_a_rule_names_it(self, here, loans):
+        rising = loans.sort_values("income", kind="stable").assign(customer=range(80)).drop(columns="income")
+        rising.to_csv("ids.csv", index=False)  # the number says all about the income
+        arguments = ("explain", "ids.csv", "--label", "approved", "--target", "yes", "--model", "logistic", *QUICK)
+        assert "'customer' looks like an identifier" in squeezed(run(*arguments, "--csv", "a.csv").stderr)
+        assert "customer" not in set(pd.read_csv("a.csv")["feature"])
+        (here / "features.toml").write_text("[columns.customer]\nkind = 'integer'\n")
+        allowed = run(*arguments, "--csv", "b.csv", "--features", "features.toml")
+        assert "identifier" not in allowed.stderr
+        assert "customer" in set(pd.read_csv("b.csv")["feature"])
+
+    def test_json_is_all_there_is_on_stdout(self, here):
+        arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--limit", "2", "--json")
         result = run(*arguments, "--model", "logistic", *QUICK)
         assert result.exit_code == 0, result.output
-        assert "Warning: " in result.stderr
-        assert "the same model" in squeezed(result.stderr)
+        document = json.loads(result.stdout)
+        assert document["rows_learnt_from"] == 80
+        assert document["findings"] == []
+        assert len(document["result"]["rows"]) == 2
+        assert "Training logistic" in result.stderr
+
+    def test_whole_numbers_are_whole_in_the_csv_file(self, here, loans):
+        loans.assign(rate=loans["income"] / 1000 + 0.5).to_csv("mixed.csv", index=False)
+        arguments = ("explain", "mixed.csv", "--label", "approved", "--target", "yes", "--csv", "changes.csv")
+        assert run(*arguments, "--model", "logistic", *QUICK).exit_code == 0
+        changes = pd.read_csv("changes.csv", dtype=str)
+        income = changes[changes["feature"] == "income"]
+        assert len(income)
+        assert income[["row", "from", "base", "to"]].stack().str.fullmatch(r"\d+").all()
+
+    def test_rows_are_counted_from_one(self, here, loans):
+        first = loans.sort_values("approved", ignore_index=True)  # the rejected come first
+        first.to_csv("sorted.csv", index=False)
+        arguments = ("explain", "sorted.csv", "--label", "approved", "--target", "yes", "--limit", "1")
+        assert "Row 1: what" in run(*arguments, "--model", "logistic", *QUICK).stdout
 
 
 def test_csv_files_that_cannot_be_read_say_so(here):
@@ -316,6 +392,8 @@ class TestReproduce:
         assert first.exit_code == 0, first.output
         assert "1 cells: 1 missing." in first.stdout
         assert "1 cells done, 0 skipped" in first.stdout
+        again = json.loads(run(*arguments, "--only", "seed", "--json").stdout)
+        assert (again["done"], again["skipped"]) == ([], ["breast_cancer-logistic-seed-fold0"])
         second = run(*arguments)
         assert "2 cells: 1 finished, 1 missing." in second.stdout
         assert "1 cells done, 1 skipped as finished before, 0 failed." in second.stdout
@@ -330,6 +408,8 @@ class TestReproduce:
         assert result.exit_code == 0
         assert "breast_cancer-logistic-seed-fold0: missing" in result.stdout
         assert not (plan / "results").exists()
+        machine = run("reproduce", "tiny.toml", "--out", "results", "--dry-run", "--json")
+        assert json.loads(machine.stdout)["cells"]["breast_cancer-logistic-seed-fold0"] == "missing"
         assert "162 cells" in run("reproduce", "paper", "--out", "results", "--dry-run").stdout
 
     def test_a_failed_cell_is_named_and_gives_exit_code_one(self, plan, monkeypatch):
@@ -368,8 +448,8 @@ class TestReproduce:
         [
             (("smok", "--out", "results"), "There is no plan 'smok'"),
             (("wrong.toml", "--out", "results"), "wrong.toml: there is no key 'rowz'. Did you mean 'rows'?"),
-            (("tiny.toml", "--out", "results", "--only", "zzz"), "`only` must be part of the name of a cell"),
-            (("tiny.toml", "--out", "tiny.toml"), "`out` must be a folder"),
+            (("tiny.toml", "--out", "results", "--only", "zzz"), "--only must be part of the name of a cell"),
+            (("tiny.toml", "--out", "tiny.toml"), "--out must be a folder"),
         ],
     )
     def test_mistakes_are_one_clear_line(self, arguments, message, plan):

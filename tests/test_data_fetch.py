@@ -92,9 +92,10 @@ def test_a_changed_table_is_refused_by_name(cache):
     )
 
 
-def test_an_empty_digest_is_refused(cache):
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe"], ids=["empty", "no text"])
+def test_a_digest_that_says_nothing_is_refused(content, cache):
     download(cache / "table.csv")
-    (cache / "table.csv.sha256").write_text("")
+    (cache / "table.csv.sha256").write_bytes(content)
     with pytest.raises(CorruptFile, match="sha256 differs"):
         fetch.read_cached(cache / "table.csv")
 

@@ -23,8 +23,9 @@ from sklearn.svm import SVC, LinearSVC
 from betarce import Ensemble, FeatureSpace, Network, ValidationSplit, paper_model
 from betarce.ensemble import ensemble as ensemble_module
 from betarce.ensemble.generic import GenericPart
+from betarce.ensemble.linear import LinearKernel
 from betarce.ensemble.stacked import StackedPart
-from betarce.errors import InvalidInput, UnusableModel
+from betarce.errors import InvalidInput, SlowMembers, UnusableModel
 
 RNG = np.random.default_rng(0)
 
@@ -226,8 +227,9 @@ def test_a_large_batch_is_cut_into_chunks(monkeypatch):
 
 def test_a_kernel_that_disagrees_with_its_members_is_not_used(monkeypatch):
     X, models = members_of(STACKED["logistic"], 2)
-    monkeypatch.setattr(ensemble_module.linear.LinearKernel, "scores", lambda self, X, members: np.ones((len(X), 3)))
-    ensemble = Ensemble(models, [0, 1], probe=X[:20])
+    monkeypatch.setattr(LinearKernel, "scores", lambda self, X, members: np.ones((len(X), 3)))
+    with pytest.warns(SlowMembers, match="gives other labels than its own `predict`"):
+        ensemble = Ensemble(models, [0, 1], probe=X[:20])
     assert {type(part) for _, part in ensemble._parts} == {GenericPart}
     np.testing.assert_array_equal(ensemble.labels(X), own_labels(models, X))
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from betarce.ensemble.arithmetic import Op, apply, largest_at_most
 from betarce.ensemble.front import read_front
 from betarce.ensemble.peeling import peel
-from betarce.ensemble.steps import Unreadable
+from betarce.ensemble.unreadable import Unreadable
 from betarce.ensemble.witness import Witness
 from tables import SCALERS, columns, front, problem
 

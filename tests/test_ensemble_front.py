@@ -28,8 +28,9 @@ from betarce import Ensemble, Network
 from betarce.ensemble.front import read_front
 from betarce.ensemble.generic import GenericPart
 from betarce.ensemble.stacked import StackedPart
-from betarce.ensemble.steps import Unreadable
+from betarce.ensemble.unreadable import Unreadable
 from betarce.ensemble.witness import Witness
+from betarce.errors import SlowMembers
 from tables import CATEGORIES, ENCODERS, GROUP, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, front, problem
 
 
@@ -87,10 +88,10 @@ def check(models, space, points, kind, probe=None, on_the_edge=True):
 def asked(ensemble, points):
     """Say which answers the members gave themselves."""
     (indices, part), *_ = ensemble._parts
-    scores = np.sort(part._scores(points, slice(None)).reshape(len(points), len(indices), -1), axis=2)
-    outputs = scores.shape[2]
-    gap = np.abs(scores[..., 0]) if outputs == 1 else scores[..., -1] - scores[..., -2]
-    return part._doubtful(points, gap, slice(None), min(outputs, 2))
+    scores, doubt = part._scored(points, slice(None))
+    scores = np.sort(scores.reshape(len(points), len(indices), -1), axis=2)
+    gap = np.abs(scores[..., 0]) if scores.shape[2] == 1 else scores[..., -1] - scores[..., -2]
+    return ~(gap > doubt)
 
 
 MODELS = {
@@ -282,6 +283,14 @@ GENERIC = {
     "categories of numbers": lambda: make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["n1"])),
 }
 
+WHY = {
+    "bins": "KBinsDiscretizer before the estimator",
+    "clipped numbers": "a scaler that clips, before a linear model",
+    "weighted": "ColumnTransformer with weights",
+    "a number for missing": "SimpleImputer with a number for missing values",
+    "categories of numbers": "an encoder of a column of numbers",
+}
+
 
 @pytest.mark.parametrize("case", GENERIC)
 def test_what_cannot_be_folded_is_left_to_the_members(case):
@@ -290,8 +299,10 @@ def test_what_cannot_be_folded_is_left_to_the_members(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         models = bootstrap(lambda i: make_pipeline(GENERIC[case](), LogisticRegression()), space, points, y)
-    ensemble = Ensemble(models, [0, 1], features=space)
+    with pytest.warns(SlowMembers, match=WHY[case]):
+        ensemble = Ensemble(models, [0, 1], features=space)
     assert part_types(ensemble) == {GenericPart}
+    assert WHY[case] in repr(ensemble)
     np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, space.decode(points)))
 
 

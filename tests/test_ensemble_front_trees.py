@@ -260,13 +260,19 @@ def test_categories_that_hist_gradient_boosting_knows_itself_are_sets(behind, n_
     assert len(ensemble._parts[0][1]._kernel.columns.set_source)
 
 
-def test_categories_of_xgboost_are_left_to_it():
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"max_cat_to_onehot": 20}, {"max_cat_threshold": 2}], ids=str)
+def test_categories_that_xgboost_knows_itself_are_stacked(options, n_classes, monkeypatch):
     space = columns()
-    points, y = problem(space)
+    points, y = problem(space, n_classes=n_classes)
     models = bootstrap_on(
-        space, lambda i: xgb.XGBClassifier(n_estimators=4, n_jobs=1, enable_categorical=True), points, y
-    )[:1]
-    check(models, space, GenericPart)
+        space,
+        lambda i: xgb.XGBClassifier(n_estimators=6, max_depth=4, n_jobs=1, enable_categorical=True, **options),
+        points,
+        y,
+    )
+    ensemble = check(models, space, probe=points[:20], monkeypatch=monkeypatch)
+    assert len(ensemble._parts[0][1]._kernel.columns.set_source)
 
 
 GENERIC = {

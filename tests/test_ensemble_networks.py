@@ -15,6 +15,7 @@ from betarce.ensemble.arithmetic import Op
 from betarce.ensemble.front import Front, Output
 from betarce.ensemble.networks import NetworkKernel
 from betarce.ensemble.peeling import Peeled
+from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding
 from betarce.models.network_training import train_networks
 
@@ -249,10 +250,11 @@ def test_only_fitted_members_of_one_family_and_one_set_of_classes_are_stacked():
         [network, fewer_columns],
         [network, Network()],
         [MLPClassifier()],
-        [several_labels],
         [Contrarian(max_epochs=1).fit(X, TWO)],
     ):
         assert stack(models) is None
+    with pytest.raises(Unreadable, match="several labels"):
+        stack([several_labels])
     assert isinstance(stack([network]), NetworkKernel)
     assert isinstance(stack([perceptron]), NetworkKernel)
 

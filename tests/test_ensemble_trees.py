@@ -30,6 +30,7 @@ from betarce.ensemble.peeling import Peeled
 from betarce.ensemble.splits import Columns
 from betarce.ensemble.stacked import StackedPart
 from betarce.ensemble.trees import TreeKernel, stack
+from betarce.ensemble.unreadable import Unreadable
 
 xgb = pytest.importorskip("xgboost")
 
@@ -285,9 +286,6 @@ def _with_categories(model: Any) -> Any:
 
 
 UNSTACKABLE: dict[str, Callable[[], list[Any]]] = {
-    "no models": list,
-    "another family": lambda: [LogisticRegression().fit(*_data(2))],
-    "two families": lambda: [*_members("random forest", 2), *_members("extra trees", 2)],
     "other classes": lambda: [_members("random forest", 2)[0], _members("random forest", 3)[0]],
     "other columns": lambda: [DecisionTreeClassifier().fit(_data(2)[0][:, :d], _data(2)[1]) for d in (3, 4)],
     "one class": lambda: [DecisionTreeClassifier().fit(_data(2)[0], np.zeros(400))],
@@ -313,7 +311,14 @@ UNSTACKABLE: dict[str, Callable[[], list[Any]]] = {
 
 @pytest.mark.parametrize("case", UNSTACKABLE)
 def test_what_cannot_be_said_exactly_is_left_to_the_members(case: str) -> None:
-    assert _stacked(UNSTACKABLE[case]()) is None
+    with pytest.raises(Unreadable):
+        _stacked(UNSTACKABLE[case]())
+
+
+def test_what_is_no_family_of_trees_has_no_kernel_of_trees() -> None:
+    two_families = [*_members("random forest", 2), *_members("extra trees", 2)]
+    for models in ([], [LogisticRegression().fit(*_data(2))], two_families):
+        assert _stacked(models) is None
 
 
 def test_a_subclass_is_left_to_the_members() -> None:

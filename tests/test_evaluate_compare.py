@@ -1,7 +1,10 @@
 """Methods side by side: same rows, same judges, nothing lost."""
 
+from itertools import combinations
+
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
@@ -10,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 from betarce.errors import InvalidInput
+from betarce.evaluate.compare import Comparison
 from betarce.evaluate.grids import PAPER_GRIDS, configurations
+from betarce.evaluate.scene import MEANS
 from betarce.explainers import EXPLAINERS, Explained
 
 mpl.use("Agg")
@@ -100,6 +105,44 @@ def test_the_plot_has_one_mark_a_method_that_found_something(comparison):
     texts = [text.get_text() for text in ax.texts]
     assert {"growing-spheres", "betarce", "betarce-paper"} <= set(texts)
     assert not any("never" in text for text in texts)
+
+
+def close_to_each_other():
+    """Give a comparison whose marks nearly meet."""
+    names = [f"a-method-of-a-long-name-{i}" for i in range(6)]
+    lines = [
+        {
+            "method": name,
+            "row": row,
+            "found": 1.0,
+            "robustness": 0.9 + 0.004 * i + 0.02 * row,
+            "proximity_l1": 2 + i / 90,
+        }
+        for i, name in enumerate(names)
+        for row in range(3)
+    ]
+    measures = {name: 1.0 for name in MEANS if name not in lines[0]}
+    return Comparison(pd.DataFrame(lines).assign(**measures), {}, 0.9)
+
+
+def test_names_of_close_marks_cover_neither_each_other_nor_the_marks():
+    ax = close_to_each_other().plot()
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text().startswith("a-method")]
+    assert len(boxes) == 6
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    marks = [ax.transData.transform(line.get_xydata()[0]) for line in ax.get_lines() if line.get_marker() == "o"]
+    assert len(marks) == 6
+    assert not any(box.contains(*mark) for box in boxes for mark in marks)
+
+
+def test_a_terminal_of_80_columns_shows_the_robustness(comparison):
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        assert "robustness" in str(comparison.summary())
+    text = str(comparison)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "robustness" in text.splitlines()[1]
+    assert f"{comparison.summary().loc['betarce', 'robustness']:.3f} ±" in text
 
 
 @pytest.mark.parametrize(

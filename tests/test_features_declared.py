@@ -1,8 +1,6 @@
 """Rules in files: what is written is read, what is wrong is named."""
 
-import json
 import sys
-import types
 
 import numpy as np
 import pandas as pd
@@ -101,6 +99,8 @@ def test_every_key_says_what_its_rule_says(text, written):
         ("[groups]\na = ['x', 'y']\n[columns.a]\nkind = 'integer'", "a group is always categorical"),
         ("[columns.age", "is not valid TOML: .*at end of document"),
         ("[columns.age]\nimmutable = true\nimmutable = true", "is not valid TOML"),
+        ("[columns.age]\nimmutable = true\n[columns.age]\nstep = 2", "is not valid TOML"),
+        ("[columns.a]\ntransitions = [[1, [2]], [1, [3]]]", "say once what may become of each value; 1 is there twice"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_column_and_key(text, message, written):
@@ -123,28 +123,43 @@ def test_bytes_that_are_no_text_say_so(tmp_path):
 
 
 class TestYaml:
-    TEXT = '{"columns": {"age": {"immutable": true}, "purpose": {"one_of": ["car", null]}}}'
-
-    def stub(self, monkeypatch):
-        # JSON is YAML too, so a parser of JSON can stand in for one of YAML.
-        stub = types.SimpleNamespace(safe_load=json.loads, YAMLError=ValueError)
-        monkeypatch.setitem(sys.modules, "yaml", stub)
+    TEXT = """
+columns:
+  age: {immutable: true}
+  purpose:
+    one_of: [car, null]
+"""
 
     @pytest.mark.parametrize("ending", ["yaml", "yml"])
-    def test_yaml_is_read_like_toml(self, ending, written, monkeypatch):
-        self.stub(monkeypatch)
+    def test_yaml_is_read_like_toml(self, ending, written):
         found = read_rules(written(self.TEXT, f"rules.{ending}"))
         assert found == {"age": brce.immutable(), "purpose": brce.one_of(["car", None])}
 
-    def test_an_empty_file_has_no_rules(self, written, monkeypatch):
-        self.stub(monkeypatch)
+    def test_an_empty_file_has_no_rules(self, written):
+        assert read_rules(written("", "rules.yaml")) == {}
         assert read_rules(written("null", "rules.yaml")) == {}
-        assert read_rules(written('{"columns": {"age": null}}', "rules.yaml")) == {}
+        assert read_rules(written("columns: {age: null}", "rules.yaml")) == {}
 
-    def test_wrong_yaml_is_named(self, written, monkeypatch):
-        self.stub(monkeypatch)
+    def test_aliases_and_merged_rules_are_read(self, written):
+        text = "columns:\n  a: &free {increase_only: true}\n  b: *free\n  c: {<<: *free, at_most: 2}"
+        found = read_rules(written(text, "rules.yaml"))
+        assert found == dict.fromkeys("ab", brce.increase_only()) | {"c": brce.increase_only() & brce.at_most(2)}
+
+    def test_wrong_yaml_is_named(self, written):
         with pytest.raises(InvalidInput, match=r"rules.yaml is not valid YAML"):
             read_rules(written("{", "rules.yaml"))
+
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("columns:\n  age: {immutable: true}\n  age: {}", 3),
+            ("columns:\n  age:\n    increase_only: true\n    increase_only: false", 4),
+            ("columns: {}\ngroups: {}\ncolumns: {}", 3),
+        ],
+    )
+    def test_a_key_that_is_there_twice_drops_no_rule_silently(self, text, line, written):
+        with pytest.raises(InvalidInput, match=rf"not valid YAML: the key '\w+' is there twice \(line {line}\)"):
+            read_rules(written(text, "rules.yaml"))
 
     def test_without_the_library_the_message_says_what_to_install(self, written, monkeypatch):
         monkeypatch.setitem(sys.modules, "yaml", None)
@@ -323,6 +338,22 @@ class TestFormula:
         else:
             with pytest.raises(InvalidInput, match="which the table lacks"):
                 formula(self.TABLE)
+
+    def test_a_column_called_like_a_mark_of_ours_is_read_itself(self):
+        table = pd.DataFrame({"_quoted_0": [1.0], "b c": [10.0], "_quoted__0": [100.0]})
+        formula = Formula("_quoted_0 + `b c` * 2 + _quoted__0")
+        assert formula.names == ("_quoted_0", "b c", "_quoted__0")
+        assert formula(table).tolist() == [121.0]
+
+    def test_names_are_read_as_they_are_written(self):
+        table = pd.DataFrame({"ﬁ": [1.0], "fi": [10.0], "µ": [100.0], "μ": [1000.0]})
+        assert Formula("ﬁ - fi")(table).tolist() == [-9.0]
+        assert Formula("é * µ + μ").names == ("é", "µ", "μ")
+
+    @pytest.mark.parametrize("text", ["a`b`", "`a``b`", "`a`b", "-" * 998 + "a", "a" + "*a" * 400])
+    def test_names_side_by_side_and_endless_chains_are_refused(self, text):
+        with pytest.raises(InvalidInput, match="formula"):
+            Formula(text)
 
     def test_an_unknown_column_gets_a_suggestion(self):
         with pytest.raises(

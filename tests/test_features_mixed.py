@@ -85,12 +85,14 @@ def test_missing_may_be_allowed():
 
 
 def test_a_missing_value_where_training_has_none_is_refused():
-    with pytest.raises(InvalidInput, match="has no value in column 'purpose', row 1"):
+    with pytest.raises(InvalidInput, match="has no value in column 'purpose', row 'row 1'"):
         FEATURES.encode(TABLE.assign(purpose=["car", None, *["home"] * (N - 2)]))
 
 
 def test_an_unknown_category_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidInput, match="'boat' in column 'purpose', row 0; the training table knows only 'car'"):
+    with pytest.raises(
+        InvalidInput, match="'boat' in column 'purpose', row 'row 0'; the training table knows only 'car'"
+    ):
         FEATURES.encode(TABLE.assign(purpose="boat"))
 
 

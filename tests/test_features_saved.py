@@ -231,7 +231,7 @@ class TestDerived:
 
 def test_a_newer_format_is_refused_with_advice():
     data = to_plain(FeatureSpace.infer(TABLE))
-    with pytest.raises(CorruptFile, match=r"has format 2, but this version of betarce reads up to format 1\. Upgrade"):
+    with pytest.raises(CorruptFile, match=r"has format 2, but this version of betarce reads format 1\. Upgrade"):
         from_plain({**data, "betarce_features": FORMAT + 1})
 
 

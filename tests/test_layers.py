@@ -11,14 +11,14 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "seeding", "arrays", "checks", "progress", "files"},
-    {"posterior", "features", "data", "readings", "targets"},
+    {"errors", "seeding", "arrays", "checks", "progress", "parallel", "files", "documents", "safe_text", "terminal"},
+    {"posterior", "certificate_file", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},
     {"robustify"},
     {"evaluate"},
     {"demo", "jobs", "report"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FILES = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]

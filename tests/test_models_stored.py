@@ -1,7 +1,5 @@
 """Models as arrays: every bit comes back, and nothing that is not a model becomes one."""
 
-import io
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -9,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from betarce.ensemble import Ensemble
 from betarce.errors import CorruptFile, InvalidInput
+from betarce.evaluate.array_file import from_bytes, to_bytes
 from betarce.models.families import paper_model
 from betarce.models.network import Network
 from betarce.models.stored import pack, unpack
@@ -28,11 +27,7 @@ def fitted(kind, labels=Y):
 
 
 def through_a_file(arrays):
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as loaded:
-        return dict(loaded)
+    return from_bytes(to_bytes(arrays))
 
 
 @pytest.mark.parametrize("kind", ["logistic", "lightgbm", "network", "plain logistic", "unpenalised"])
@@ -74,8 +69,18 @@ def test_other_kinds_are_refused_by_name():
         lambda arrays: {**arrays, "about": np.frombuffer(b"[{]", dtype=np.uint8)},
         lambda arrays: {**arrays, "about": np.frombuffer(b'[{"kind": "os.system"}]', dtype=np.uint8)},
         lambda arrays: {name: part for name, part in arrays.items() if name != "0/classes"},
+        lambda arrays: {**arrays, "0/weights0": arrays["0/weights0"][:, :-1]},
+        lambda arrays: {**arrays, "0/classes": np.arange(5)},
+        lambda arrays: {**arrays, "0/biases0": np.array("x")},
+        lambda arrays: {**arrays, "about": np.frombuffer(b"1" * 5000, dtype=np.uint8)},
+        lambda arrays: {**arrays, "about": np.frombuffer(b"[" * 5000, dtype=np.uint8)},
+        lambda arrays: {**arrays, "about": np.frombuffer(b"\xff", dtype=np.uint8)},
+        lambda arrays: {**arrays, "about": np.frombuffer(b'[{"kind": "Network", "parameters": 3}]', dtype=np.uint8)},
     ],
-    ids=["nothing", "no JSON", "another kind", "a part is missing"],
+    ids=[
+        *("nothing", "no JSON", "another kind", "a part is missing", "layers that do not fit", "other classes", "text"),
+        *("a long number", "deep nesting", "no text", "no parameters"),
+    ],
 )
 def test_what_does_not_hold_models_is_refused(change):
     with pytest.raises(CorruptFile, match="it does not hold models"):

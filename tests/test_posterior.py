@@ -1,14 +1,19 @@
 """The statistics against closed forms, the paper's table, and simulation."""
 
 import json
+import math
+from dataclasses import fields
+from datetime import date
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from betarce.errors import CorruptFile, InvalidInput, UnreachableGuarantee
+from betarce.files import digest
 from betarce.posterior import (
     EXACT,
     JEFFREYS,
@@ -212,13 +217,6 @@ def test_a_vote_of_one_model_many_times_over_certifies_nothing_and_says_so():
     assert not again.certified
 
 
-def test_a_certificate_that_claims_a_variety_it_lacks_is_refused():
-    fields = json.loads(Guarantee(0.9, 0.95).certify(38, 38, varied=False).to_json())
-    for change in ({"varied": True}, {"certified": True}):
-        with pytest.raises(CorruptFile, match="does not add up"):
-            Certificate.from_json(json.dumps(fields | change))
-
-
 @given(n=st.integers(1, 100), prior=PRIORS, target=st.sampled_from(["yes", 1, 2.5, True, None]), data=st.data())
 def test_a_certificate_survives_json(n, prior, target, data):
     z = data.draw(st.integers(0, n))
@@ -228,24 +226,124 @@ def test_a_certificate_survives_json(n, prior, target, data):
     assert again.lower_bound == certificate.lower_bound
 
 
+CERTIFICATE = Guarantee(0.9, 0.95, JEFFREYS).certify(37, 38, target="yes", space="Seed()", point="0123456789abcdef")
+
+
+def changed(path, value):
+    """Give a certificate as plain data, with something else at one place."""
+    data = json.loads(CERTIFICATE.to_json())
+    *outer, last = path.split(".")
+    inner = data
+    for key in outer:
+        inner = inner[key]
+    inner[last] = value
+    return data
+
+
+def sealed(data):
+    """Give plain data the digest that it would have had."""
+    return {**data, "digest": digest({key: value for key, value in data.items() if key != "digest"})}
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("path", "value"),
     [
-        ({"n_agree": 38}, "does not add up"),
-        ({"lower_bound": 0.99}, "does not add up"),
-        ({"certified": False}, "does not add up"),
-        ({"n_agree": 39}, "not a readable"),
-        ({"surprise": 1}, "not a readable"),
-        ({"betarce_certificate": 99}, "Upgrade betarce"),
+        ("target", "no"),
+        ("target", None),
+        ("space", "Bootstrap()"),
+        ("point", "0" * 16),
+        ("point", ""),
+        ("guarantee.delta", 0.5),
+        ("guarantee.delta", 0.9000001),
+        ("guarantee.confidence", 0.99),
+        ("guarantee.prior.a", 1),
+        ("guarantee.tail", "two-sided"),
+        ("n_agree", 38),
+        ("members", "search"),
+        ("lower_bound", 0.99),
+        ("certified", False),
+        ("varied", False),
+        ("surprise", 1),
+        ("digest", "blake2b:0"),
+        ("digest", None),
     ],
 )
-def test_a_tampered_certificate_is_refused(change, message):
-    fields = json.loads(Guarantee(0.9, 0.95, JEFFREYS).certify(37, 38).to_json()) | change
+def test_a_certificate_with_any_field_changed_is_refused(path, value):
+    with pytest.raises(CorruptFile, match="does not match its digest: it was damaged or edited"):
+        Certificate.from_json(json.dumps(changed(path, value)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("n_agree", 38, "does not add up"),
+        ("n_agree", 39, "not a readable .* `n_agree` must lie between 0 and `n_models`"),
+        ("n_agree", 37.0, "`n_agree` must be of type int; got 37.0"),
+        ("n_models", True, "`n_models` must be of type int; got True"),
+        ("lower_bound", 0.99, "does not add up"),
+        ("lower_bound", "0.9", "`lower_bound` must be of type float"),
+        ("certified", False, "does not add up"),
+        ("certified", 1, "`certified` must be of type bool"),
+        ("varied", False, "does not add up"),
+        ("varied", 1, "`varied` must be of type bool"),
+        ("members", "friends", "`members` must be 'fresh' or 'search'"),
+        ("space", None, "`space` must be of type str"),
+        ("target", {"x": 1}, "stands for no value"),
+        ("surprise", 1, "the certificate must have the fields"),
+        ("guarantee.delta", 0.95, "does not add up"),
+        ("guarantee.delta", "0.9", "`delta` must be of type float"),
+        ("guarantee.extra", 1, "`guarantee` must have the fields"),
+        ("guarantee", None, "`guarantee` must have the fields"),
+        ("guarantee.prior", [1, 1], "`prior` must have the fields"),
+        ("guarantee.prior.a", True, "`a` must be a number"),
+        ("guarantee.prior.a", 1e9, "must leave the verdict to the vote"),
+        ("guarantee.confidence", 1e-300, "must leave the verdict to the vote"),
+        ("betarce_certificate", 1, r"format 1, of an older version of betarce.*Certify the point again"),
+        ("betarce_certificate", 99, "Upgrade betarce"),
+        ("betarce_certificate", True, "has format True"),
+    ],
+)
+def test_a_certificate_that_does_not_add_up_is_refused_under_a_right_digest(path, value, message):
     with pytest.raises(CorruptFile, match=message):
-        Certificate.from_json(json.dumps(fields))
+        Certificate.from_json(json.dumps(sealed(changed(path, value))))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"a": 1}'])
+def test_a_certificate_with_a_key_twice_is_refused():
+    text = CERTIFICATE.to_json()
+    with pytest.raises(CorruptFile, match="has the key 'n_agree' twice"):
+        Certificate.from_json(text.replace('"n_agree": 37', '"n_agree": 37, "n_agree": 37'))
+
+
+def test_the_file_of_a_certificate_has_every_field():
+    data = json.loads(CERTIFICATE.to_json())
+    assert set(data) == {field.name for field in fields(Certificate)} | {"betarce_certificate", "digest"}
+
+
+@pytest.mark.parametrize(
+    "target", [["bad", "good"], pd.Timestamp("2024-05-01"), date(2024, 5, 1), math.inf, np.int64(3)]
+)
+def test_labels_of_every_kind_survive_json(target):
+    certificate = Guarantee(0.9, 0.95).certify(np.int64(37), np.int32(38), target=target)
+    assert Certificate.from_json(certificate.to_json()) == certificate
+
+
+def test_a_bound_that_another_machine_rounded_comes_back_to_the_bit():
+    stated = float(np.nextafter(CERTIFICATE.lower_bound, 0))
+    again = Certificate.from_json(json.dumps(sealed(changed("lower_bound", stated))))
+    assert again.lower_bound == stated
+    assert again == CERTIFICATE
+
+
+@pytest.mark.parametrize(
+    ("delta", "confidence", "prior"), [(0.9, 0.95, (1e9, 1)), (0.9, 1e-300, "exact"), (0.01, 0.5, "jeffreys")]
+)
+def test_a_verdict_that_no_vote_could_change_is_not_put_on_record(delta, confidence, prior):
+    guarantee = Guarantee(delta, confidence, check_prior(prior))
+    with pytest.raises(InvalidInput, match="`prior` and `confidence` must leave the verdict to the vote"):
+        guarantee.certify(37, 38).to_json()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"a": 1}', "1" * 5000, "[" * 1000, "1e999", "NaN", "null"])
 def test_what_is_no_certificate_is_refused(text):
     with pytest.raises(CorruptFile):
         Certificate.from_json(text)

@@ -72,6 +72,19 @@ def test_types_columns_and_row_names_come_back(result, rejected):
     pd.testing.assert_frame_equal(frame["original"], rejected, check_dtype=False)
 
 
+def test_the_index_of_a_result_is_that_of_the_rows_explained(result, rejected):
+    assert result.index.equals(rejected.index)
+    assert result.to_frame().index.equals(rejected.index)
+
+
+def test_whole_numbers_stay_whole_beside_fractions_in_the_list_of_changes(result):
+    changes = result.changes()
+    whole, fractions = (changes[(changes["feature"] == "e") == own]["to"] for own in (True, False))
+    assert len(whole)
+    assert len(fractions)
+    assert all(isinstance(value, (int, np.integer)) for value in whole)
+
+
 def test_the_same_seed_gives_the_same_answer_whatever_the_workers_and_the_batch(rce, rejected, result):
     again = clone(rce).set_params(n_jobs=2).fit(FRAME[:200], LABELS[:200])
     other = again.explain(rejected[::-1][:4])

@@ -16,10 +16,10 @@ from sklearn.linear_model import LogisticRegression
 import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
-from betarce.files import seal, unseal
-from betarce.posterior import Guarantee
+from betarce.files import digest, seal, unseal
+from betarce.posterior import Guarantee, Prior
 from betarce.robustify import Result, RobustCounterfactual
-from betarce.robustify.certify import certificate_of
+from betarce.robustify.certify import certificate_of, fingerprint
 from betarce.robustify.saved import from_json
 from test_features_mixed import TABLE
 from test_features_saved import changed, places
@@ -32,9 +32,8 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
     """Make one row of a result without a search."""
     rng = np.random.default_rng(seed)
     original, base, robust = points
-    if status != "certified":
-        robust = None
-    votes = () if status in ("base-not-found", "infeasible") else tuple([True] * 7 + [status == "certified"] * 2)
+    robust = allowed(robust, original, features, parts.get("overrides")) if status == "certified" else None
+    votes = () if status in ("base-not-found", "infeasible") else tuple([True] * 4 + [status == "certified"] * 5)
     certificate = None
     if votes:
         voted = base if robust is None else robust
@@ -55,6 +54,11 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
         "runtime_s": float(rng.random()),
     }
     return RobustCounterfactual(**(fields | parts))
+
+
+def allowed(point, original, features, overrides=None):
+    """Move a point to where the rules of its row allow it."""
+    return features.project(point[None], features.box(original[None], [overrides or None]))[0]
 
 
 def result_of(table, names=None, statuses=STATUSES, rules=None, **parts):
@@ -103,12 +107,16 @@ def assert_same_table(a, b):
         assert a.schema == b.schema
 
 
+def explained_table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60).round(2), "b": rng.integers(0, 9, 60)}, index=np.arange(100, 160))
+    return X, np.where(X["a"] + X["b"] / 4 > 1, "yes", "no")
+
+
 @pytest.fixture(scope="module")
 def explained():
     """Real answers: two numbers and a name, some rows certified."""
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=60).round(2), "b": rng.integers(0, 9, 60)}, index=np.arange(100, 160))
-    y = np.where(X["a"] + X["b"] / 4 > 1, "yes", "no")
+    X, y = explained_table()
     rce = brce.BetaRCE(LogisticRegression(), delta=0.6, confidence=0.8, random_state=0, n_jobs=1).fit(X, y)
     return rce, rce.explain(X[rce.model_.predict(X) == "no"][:4], target="yes")
 
@@ -123,6 +131,20 @@ def test_what_explain_returns_comes_back_equal(explained, tmp_path):
     pd.testing.assert_frame_equal(rce.audit(again, n_models=4), rce.audit(result, n_models=4))
     verdicts = rce.certify(again.robust, target="yes")
     assert all(verdict.certified for verdict in verdicts)
+
+
+def test_an_answer_that_only_the_rules_of_its_row_allow_can_be_saved():
+    fixed = brce.BetaRCE(
+        LogisticRegression(), delta=0.6, confidence=0.8, random_state=0, n_jobs=1, features={"a": brce.immutable()}
+    )
+    X, y = explained_table()
+    fixed.fit(X, y)
+    rows = X[fixed.model_.predict(X) == "no"][:2]
+    own = {"a": brce.between(-9, 9), "b": brce.immutable()}
+    result = fixed.explain(rows, target="yes", overrides={rows.index[0]: own})
+    assert [item.overrides for item in result] == [own, {}]
+    assert result[0].robust["a"] != result[0].original["a"]
+    assert_same_result(result, from_json(result.to_json()))
 
 
 def test_every_status_and_every_kind_of_column_comes_back(tmp_path):
@@ -142,7 +164,7 @@ def test_the_file_is_strict_json_that_people_can_read():
     assert row["original"]["age"] == first["age"]
     assert row["original"]["visits"] is None
     assert row["certificate"]["n_agree"] == 9
-    assert document["betarce_result"] == 1
+    assert document["betarce_result"] == 2
     assert '"purpose": "' in text  # on a line of its own, not in one long line
     assert max(map(len, text.splitlines())) < 200
 
@@ -259,18 +281,18 @@ def test_a_flipped_bit_never_gives_another_result(place, bit, tmp_path):
         (b"[]", "no digest"),
         (b"3", "no digest"),
         (b'{"a": NaN}', "NaN is not JSON"),
-        (b'{"a": 1, "a": 2}', "same key twice"),
+        (b'{"a": 1, "a": 2}', "has the key 'a' twice"),
         (b'{"rows": []}', "no digest"),
         (b'{"digest": "blake2b:0"}', "does not match its digest"),
         (b"[" * 100_000, "not strict JSON"),
         (b"\x80\x04\x95\x10\x00", "not text in UTF-8"),
         (seal({"something": "else"}).encode(), "holds no result"),
-        (
-            seal({"betarce_result": 2}).encode(),
-            "has format 2, but this version of betarce reads up to format 1. Upgrade",
-        ),
+        (seal({"betarce_result": 3}).encode(), "has format 3, but this version of betarce reads format 2. Upgrade"),
+        (seal({"betarce_result": 1}).encode(), "has format 1, of an older version of betarce.* Make it again"),
         (seal({"betarce_result": "1"}).encode(), "unknown format '1'"),
-        (seal({"betarce_result": 1}).encode(), "its result cannot be read: KeyError"),
+        (seal({"betarce_result": 2}).encode(), "its result cannot be read: KeyError"),
+        (b'{"x": 1e999}', "1e999 is more than a number can be"),
+        (b'{"x": ' + b"1" * 5000 + b"}", "more than 100 digits"),
     ],
 )
 def test_another_file_is_refused_with_the_reason(content, reason, tmp_path):
@@ -301,10 +323,45 @@ def test_a_part_of_the_wrong_type_is_refused_even_under_a_right_digest(wrong):
         assert json.dumps(written, sort_keys=True) == json.dumps(edited, sort_keys=True), path
 
 
-def forged(edit):
+def forged(edit, row=0):
     document = copy.deepcopy(unseal(TEXT))
-    edit(document["rows"][0])
+    edit(document["rows"][row])
+    certificate = document["rows"][row].get("certificate")
+    if isinstance(certificate, dict):
+        certificate.pop("digest", None)
+        certificate["digest"] = digest(certificate)
     return seal(document)
+
+
+def with_robust(**values):
+    """Say that the robust point has other values, wherever a row says so."""
+
+    def edit(row):
+        for name, value in values.items():
+            row["points"]["robust"][list(row["robust"]).index(name)] = value
+            row["robust"][name] = int(value) if name == "age" else value
+        row["certificate"]["point"] = fingerprint(np.array(row["points"]["robust"], dtype=float))
+
+    return edit
+
+
+def with_guarantee(n_agree=9, n_models=9, **parts):
+    """Say that another guarantee was given, with the bound that follows."""
+
+    def edit(row):
+        guarantee = row["certificate"]["guarantee"]
+        guarantee.update(parts)
+        prior = Prior(**guarantee["prior"])
+        given = Guarantee(guarantee["delta"], guarantee["confidence"], prior).certify(n_agree, n_models)
+        row["certificate"].update(
+            n_agree=n_agree, n_models=n_models, lower_bound=given.lower_bound, certified=given.certified
+        )
+
+    return edit
+
+
+def everything(*edits):
+    return lambda row: [edit(row) for edit in edits]
 
 
 @pytest.mark.parametrize(
@@ -314,18 +371,128 @@ def forged(edit):
         (lambda row: row["points"]["robust"].__setitem__(0, 40.0), "certificate is not for its point"),
         (lambda row: row["certificate"].update(n_agree=8), "does not add up"),
         (lambda row: row["certificate"].update(lower_bound=0.99), "does not add up"),
+        (lambda row: row["certificate"].update(point=""), "certificate names no point"),
+        (lambda row: row["certificate"].update(space=""), "certificate names no space"),
+        (lambda row: row["certificate"].update(target=None), "its certificate is for None, not for 'yes'"),
         (lambda row: row["votes"].__setitem__(0, False), "votes are not those of its certificate"),
+        (lambda row: row["votes"].clear(), "votes are not those of its certificate"),
         (lambda row: row.update(status="not-found"), "status 'not-found' does not fit its points"),
         (lambda row: row.update(status="wonderful"), "no row has the status 'wonderful'"),
         (lambda row: row.update(target="no"), "its certificate is for 'yes', not for 'no'"),
+        (lambda row: row.update(target=None), "no row wants None"),
+        (
+            everything(lambda row: row.update(target=None), lambda row: row["certificate"].update(target=None)),
+            "wants None",
+        ),
+        (lambda row: row.update(target=["yes"]), "a list of one"),
+        (lambda row: row.update(target=["yes", "yes"]), "one of them twice"),
         (lambda row: row.update(certificate=None), "its certificate is missing"),
+        (lambda row: row.update(reason="Perhaps."), "its reason 'Perhaps.' does not fit its status"),
         (lambda row: row["points"]["base"].pop(), "3 values for 4 columns"),
         (lambda row: row.update(extra=1), "readable part and its exact part differ"),
+        (lambda row: row.update(distance_to_base=-1.0), r"its distance to the base is [\d.]+, not -1.0"),
+        (lambda row: row.update(distance_to_original=0.0), "its distance to the original is"),
+        (lambda row: row.update(distance_to_original=None), "its distance to the original is .*, not nan"),
+        (lambda row: row.update(n_evaluations=-1), "its evaluations are -1"),
+        (lambda row: row.update(runtime_s=-1.0), "its time is -1.0"),
+        (lambda row: row.update(runtime_s={"float": "inf"}), "its time is inf"),
+        (with_robust(age=70.5), "column 'age' cannot hold 70.5"),
+        (with_robust(age=40.0, income=-1e6), "its robust point breaks the rules: income is -1000000"),
+        (with_robust(age=5000.0), "its robust point breaks the rules: age is 5000"),
+        (with_guarantee(10**6, 10**6), "its votes are not those of its certificate"),
+        (with_guarantee(prior={"a": 1e9, "b": 1}), "must leave the verdict to the vote"),
+        (with_guarantee(confidence=1e-300), "must leave the verdict to the vote"),
+        (with_guarantee(delta=0.99), "its certificate says False, its status 'certified'"),
+        (lambda row: row.update(overrides=[["age", {"down": 0, "up": 0}]]), "its robust point breaks the rules: age"),
+        (lambda row: row.update(overrides=[["nobody", {"down": 0}]]), "names the column 'nobody'"),
+        (lambda row: row.update(overrides=[["age", {"down": -1}]]), "no rule says down = -1"),
+        (lambda row: row.update(overrides=[["age", {"down": 0}], ["age", {}]]), "has rules twice"),
     ],
 )
 def test_a_forged_row_is_refused_even_under_a_right_digest(edit, reason):
     with pytest.raises(CorruptFile, match=reason):
         from_json(forged(edit))
+
+
+@pytest.mark.parametrize(
+    ("row", "edit", "reason"),
+    [
+        (1, lambda row: row.update(votes=[True]), "it has votes, but no certificate"),
+        (1, lambda row: row["points"].update(base=[30.0, 1000.0, 0.0, 0.0]), "it has a base, but was not to have one"),
+        (1, lambda row: row.update(reason=""), "its reason '' does not fit its status 'base-not-found'|its reason ''"),
+        (1, lambda row: row.update(distance_to_base=1.0), "its distance to the base is nan, not 1.0"),
+        (2, everything(with_guarantee(delta=0.1), lambda row: row.update(votes=[True] * 9)), "says True, its status"),
+        (2, lambda row: row.update(status="infeasible"), "its status allows no certificate"),
+        (2, lambda row: row.update(status="certified", reason=""), "status 'certified' does not fit its points"),
+    ],
+)
+def test_a_row_without_an_answer_is_no_place_for_forgery_either(row, edit, reason):
+    with pytest.raises(CorruptFile, match=reason):
+        from_json(forged(edit, row))
+
+
+def test_what_held_for_one_row_alone_is_kept_and_checked():
+    freed = {"age": brce.between(0, 200)}
+    rules = {"age": brce.immutable()}
+    result = result_of(TABLE, statuses=["certified"], rules=rules, overrides=freed)
+    assert result[0].points["robust"][0] != result[0].points["original"][0]
+    again = from_json(result.to_json())
+    assert_same_result(result, again)
+    assert again[0].overrides == freed
+    with pytest.raises(CorruptFile, match="its robust point breaks the rules: age"):
+        from_json(Result([replace(result[0], overrides={})], result.features).to_json())
+
+
+def test_derived_columns_are_computed_again():
+    table = pd.DataFrame({"debt": [10.0, 50.0, 30.0], "income": [100.0, 80.0, 40.0], "share": [0.1, 0.625, 0.75]})
+    result = result_of(table, statuses=["certified"], rules={"share": brce.derived("debt / income")})
+    text = result.to_json()
+    assert_same_result(result, from_json(text))
+    wrong = result[0].points["robust"].copy()
+    wrong[2] = 0.5
+    votes = result[0].certificate
+    moved = replace(
+        result[0],
+        points={**result[0].points, "robust": wrong},
+        certificate=certificate_of(wrong, "yes", 9, 9, votes.guarantee, steered=False, space="Seed()"),
+        distance_to_base=float(result.features.distance(wrong, result[0].points["base"])),
+        distance_to_original=float(result.features.distance(wrong, result[0].points["original"])),
+    )
+    with pytest.raises(CorruptFile, match=r"its robust point breaks the rules: share is 0\.5"):
+        from_json(Result([moved], result.features).to_json())
+
+
+def test_a_function_that_the_file_cannot_keep_does_not_keep_it_from_loading():
+    table = pd.DataFrame({"debt": [10.0, 50.0, 30.0], "income": [100.0, 80.0, 40.0], "share": [0.1, 0.625, 0.75]})
+    result = result_of(table, statuses=["certified"], rules={"share": brce.derived(lambda t: t["debt"] / t["income"])})
+    assert_same_result(result, from_json(result.to_json()))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        (("columns", 0, "scale"), 0.0, "column 'age' has no scale"),
+        (("columns", 0, "scale"), 1000.0, "column 'age' has a scale that is not its range"),
+        (("columns", 0, "lower"), 1e9, "column 'age' has an empty range"),
+        (("columns", 0, "step"), -1.0, "column 'age' has a step that is not above zero"),
+        (("columns", 0, "kind"), "categorical", "column 'age' holds names, but has no levels"),
+        (("columns", 2, "levels"), ["car"] * 3, "column 'purpose' has a level twice|levels and those seen"),
+        (("columns", 2, "upper"), 17.0, "column 'purpose' has a range that is not its levels"),
+        (("columns", 2, "common"), [99.0], "column 'purpose' has levels that it lacks"),
+        (("form", "names"), ["age", "income", "purpose", "age"], "its columns are not those of its table"),
+        (("form", "dtypes", 0), {"numpy": "|O"}, "readable part and its exact part differ"),
+        (("form", "dtypes", 1), {"numpy": "<i8"}, "column 'income' does not fit its dtype"),
+        (("form", "dtypes", 0), {"numpy": "|S3"}, "cannot be read|does not fit its dtype"),
+        (("rules",), [["age", {"down": "x"}]], "no rule says down = 'x'"),
+        (("rules",), [["age", {"kind": "continuous"}]], "column 'age' is of another kind than its rule says"),
+        (("rules",), [["who", {"down": 0}]], "there is a rule for 'who', but no such column"),
+    ],
+)
+def test_features_that_no_table_has_are_refused_even_under_a_right_digest(path, value, reason):
+    document = unseal(TEXT)
+    edited = changed(document, ("features", *path), lambda inner, key: inner.__setitem__(key, value))
+    with pytest.raises(CorruptFile, match=reason):
+        from_json(seal(edited))
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -23,6 +23,11 @@ def frontier(rce):
     return rce.frontier(X[205])
 
 
+def test_it_is_shown_in_a_line(frontier):
+    assert len(repr(frontier)) < 100
+    assert repr(frontier).startswith("Frontier(row 0: ")
+
+
 def test_the_table_has_the_rungs_the_base_and_the_papers_point(frontier):
     table = frontier.to_frame()
     assert set(table["kind"]) == {"rung", "base", "paper"}

@@ -28,6 +28,7 @@ _HOMES = {
         "MemberFailed",
         "MemberWarning",
         "MissingExtra",
+        "SlowMembers",
         "UnreachableGuarantee",
         "UnusableModel",
     ],

@@ -43,6 +43,9 @@ from betarce.errors import (
     MissingExtra as MissingExtra,
 )
 from betarce.errors import (
+    SlowMembers as SlowMembers,
+)
+from betarce.errors import (
     UnreachableGuarantee as UnreachableGuarantee,
 )
 from betarce.errors import (

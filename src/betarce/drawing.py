@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from betarce.arrays import FloatArray
 from betarce.ensemble import Ensemble
 from betarce.errors import ConstantMembers, DegenerateSpace, MemberFailed, MemberWarning
 from betarce.models.recipe import Outcome, Recipe, Retraining, Table
+from betarce.parallel import parallel
 from betarce.progress import progress
 from betarce.seeding import derive
 from betarce.spaces import Given, Job, Seed, Space, Trainer
@@ -97,10 +98,10 @@ def _train(jobs: Sequence[Job], table: Table, *, n_jobs: int | None, verbose: in
     for job in jobs:
         by_trainer[job.trainer].append(job.retraining)
     batches = [(trainer, batch) for trainer, work in by_trainer.items() for batch in trainer.batches(work)]
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    workers = parallel(n_jobs, return_as="generator")
     outcomes: dict[str, Outcome] = {}
     with progress("Training members", total=len(jobs), verbose=verbose) as advance:
-        results = parallel(delayed(trainer.train)(table, batch) for trainer, batch in batches)
+        results = workers(delayed(trainer.train)(table, batch) for trainer, batch in batches)
         for (_, batch), trained in zip(batches, results, strict=True):
             outcomes.update((retraining.name, outcome) for retraining, outcome in zip(batch, trained, strict=True))
             advance(len(batch))

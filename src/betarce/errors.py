@@ -15,7 +15,8 @@
     BetarceWarning (a UserWarning)
     ├── DegenerateSpace                       all members are the same model: a certificate would say nothing
     ├── ConstantMembers                       some members answer one class everywhere
-    └── MemberWarning                         some members were trained with warnings
+    ├── MemberWarning                         some members were trained with warnings
+    └── SlowMembers                           members are asked one by one, because no kernel can speak for them
 """
 
 from collections.abc import Sequence
@@ -86,6 +87,10 @@ class ConstantMembers(BetarceWarning):
 
 class MemberWarning(BetarceWarning):
     """Some members were trained with warnings."""
+
+
+class SlowMembers(BetarceWarning):
+    """Members are asked one by one, because no kernel can speak for them; the message says why."""
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:

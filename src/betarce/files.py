@@ -1,4 +1,4 @@
-"""Files that are whole or not there: strict JSON under a digest, written in one go."""
+"""Files that are whole or not there: strict JSON under a digest, written in one go, read within limits."""
 
 import hashlib
 import json
@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from betarce.documents import parse_json
 from betarce.errors import CorruptFile, InvalidInput, NotWritten
+
+MOST_BYTES = 2**30
+"""What a file of results may take; parsed, it takes ten times as much memory."""
+MOST_BYTES_BY_HAND = 2**22
+"""What a file that people write may take: four megabytes of rules are 50,000 columns."""
 
 _DIGEST = "digest"
 _WIDTH = 110
@@ -103,12 +109,15 @@ def seal(document: Mapping[str, Any]) -> str:
     Traceback (most recent call last):
     betarce.errors.CorruptFile: the content does not match its digest: it was damaged or edited
     """
-    return _laid_out({**document, _DIGEST: digest(document)}) + "\n"
+    text = _laid_out({**document, _DIGEST: digest(document)}) + "\n"
+    if len(text) > MOST_BYTES // 4 and len(text.encode("utf-8", "backslashreplace")) > MOST_BYTES:
+        raise InvalidInput(f"A file may take {MOST_BYTES:,} bytes; this one would take more. Write it in parts.")
+    return text
 
 
 def unseal(text: str) -> dict[str, Any]:
     """Read what `seal` wrote; raise CorruptFile, with the reason alone, for anything else."""
-    document = parse(text)
+    document = parse_json(text)
     if not isinstance(document, dict) or _DIGEST not in document:
         raise CorruptFile("it has no digest: it is not a file of betarce")
     stated = document.pop(_DIGEST)
@@ -117,18 +126,10 @@ def unseal(text: str) -> dict[str, Any]:
     return document
 
 
-def parse(text: str) -> Any:
-    """Read strict JSON: no NaN, no key twice."""
+def read_text(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> str:
+    """Read a text file; raise CorruptFile if its bytes are no text, FileNotFoundError and the like as they are."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct_pairs)
-    except (ValueError, RecursionError) as error:
-        raise CorruptFile(f"it is not strict JSON: {error}") from error
-
-
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Read a text file; raise CorruptFile if its bytes are no text, FileNotFoundError if it is not there."""
-    try:
-        return Path(check_path(path)).read_bytes().decode("utf-8")
+        return read_bytes(path, most=most).decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorruptFile(f"it is not text in UTF-8: {error}") from error
     except NotADirectoryError as error:
@@ -137,6 +138,15 @@ def read_text(path: str | os.PathLike[str]) -> str:
         if isinstance(error, (FileNotFoundError, IsADirectoryError)):
             raise
         raise InvalidInput(f"{os.fspath(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def read_bytes(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> bytes:
+    """Read a file that takes `most` bytes at most; no more than that is read of a larger one."""
+    with Path(check_path(path)).open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise CorruptFile(f"it has more than {most:,} bytes")
+    return content
 
 
 def digest(document: Mapping[str, Any]) -> str:
@@ -159,14 +169,3 @@ def _laid_out(value: Any, indent: int = 0) -> str:
         parts = [_laid_out(each, indent + 2) for each in value]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{' ' * indent}{closing}"
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _distinct_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found

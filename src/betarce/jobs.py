@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import AnyArray
+from betarce.data.csv_checks import Finding, check_values, identifiers
 from betarce.data.csv_file import as_categories, check_column, class_named, read_csv, without_label
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, Rule, read_rules
+from betarce.features import FeatureSpace, Rule, immutable, read_rules
 from betarce.features.hints import hints
 from betarce.models.tabular import tabular_model
 from betarce.progress import progress
@@ -25,22 +26,102 @@ _CHUNKS = 10
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What a CSV file holds: its columns, and what to look at in them."""
+    """What a CSV file holds: its columns, what looks wrong in them, and hints on those in which nothing does."""
 
     features: FeatureSpace
     hints: Mapping[Hashable, str]
     n_rows: int
-    dropped: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def notes(self) -> dict[Hashable, str]:
+        """What to look at, by column: what was found, or else the hint."""
+        found: dict[Hashable, str] = {name: finding.text for finding in self.findings for name in finding.columns}
+        return {**self.hints, **found}
 
 
-def inspect(path: str | os.PathLike[str], *, label: str | None = None, drop: Sequence[str] = ()) -> Inspection:
-    """Infer the feature space of a CSV file."""
-    table = read_csv(path)
+def inspect(
+    path: str | os.PathLike[str], *, label: str | None = None, drop: Sequence[str] = (), missing: Sequence[str] = ()
+) -> Inspection:
+    """Infer the feature space of a CSV file; columns that look like identifiers are immutable in it."""
+    table = _without(read_csv(path, missing=missing), drop)
+    findings = check_values(table, label=label)
     if label is not None:
         table, _ = without_label(table, label)
-    table, empty = _usable(table, drop)
-    features = FeatureSpace.infer(as_categories(table))
-    return Inspection(features, hints(table, features), len(table), empty)
+    table = _with_values(table)
+    features = FeatureSpace.infer(as_categories(table), _frozen(findings, {}))
+    found = {name for finding in findings for name in finding.columns}
+    others = {name: text for name, text in hints(table, features).items() if name not in found}
+    return Inspection(features, others, len(table), tuple(findings))
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked for, read from files and checked; nothing is trained yet.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The training table, without its labels.
+    labels : array
+    target : label
+        The class wanted.
+    rules : mapping of column to Rule
+        Those of the user; columns that look like identifiers are immutable.
+    asked : DataFrame or None
+        The rows of a file of their own that are to be explained.
+    findings : tuple of Finding
+        What looks wrong in the training table, as far as the rules do not settle it.
+    """
+
+    table: pd.DataFrame
+    labels: AnyArray
+    target: Any
+    rules: Mapping[Any, Rule]
+    asked: pd.DataFrame | None
+    findings: tuple[Finding, ...]
+
+
+def read_task(
+    path: str | os.PathLike[str],
+    *,
+    label: str,
+    target: str | None,
+    rows: str | os.PathLike[str] | None = None,
+    features: str | os.PathLike[str] | None = None,
+    drop: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> Task:
+    """Read all files, and refuse what cannot be explained.
+
+    Parameters
+    ----------
+    path : str or path
+        The training table.
+    label : str
+        Its column of classes.
+    target : str or None
+        The class wanted, as text; None raises an error that lists the classes.
+    rows : str or path, optional
+        A CSV file of rows to explain; by default those of the training table that the model gives another class.
+    features : str or path, optional
+        A file of rules. Columns that look like identifiers are immutable unless it names them.
+    drop : sequence of str
+        Columns to leave out.
+    missing : sequence of str
+        What else stands for a missing value in the files, such as "?".
+    """
+    table = _without(read_csv(path, missing=missing), drop)
+    findings = check_values(table, label=label)
+    table, labels = without_label(table, label)
+    wanted = _target(target, label, labels)
+    declared = {} if features is None else read_rules(features)
+    rules = {**_frozen(findings, declared), **declared}
+    table = _as_declared(as_categories(_with_values(table)), rules)
+    space = FeatureSpace.infer(table, rules)
+    asked = None if rows is None else _read_rows(rows, table, space, missing)
+    open_findings = tuple(finding for finding in findings if not _settled(finding, declared))
+    return Task(table, labels, wanted, rules, asked, open_findings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +143,6 @@ class Job:
         Rows that were left out, since the model gives them the target already.
     n_more : int
         Rows that could be explained as well, but for the limit.
-    dropped : tuple of str
-        Columns without any value.
     """
 
     rce: BetaRCE
@@ -73,7 +152,6 @@ class Job:
     rows: pd.DataFrame
     n_there: int
     n_more: int
-    dropped: tuple[str, ...]
 
     def explain(self) -> Result:
         """Explain the rows, a few at a time, with a progress bar; what one row gets never depends on the others."""
@@ -87,76 +165,70 @@ class Job:
         return Result(items, self.rce.features_)
 
 
-def prepare(
-    path: str | os.PathLike[str],
-    *,
-    label: str,
-    target: str | None,
-    rows: str | os.PathLike[str] | None = None,
-    features: str | os.PathLike[str] | None = None,
-    drop: Sequence[str] = (),
-    model: str = "hist-gradient-boosting",
-    limit: int | None = None,
-    seed: int = 0,
-    **settings: Any,
+def train(
+    task: Task, *, model: str = "hist-gradient-boosting", limit: int | None = None, seed: int = 0, **settings: Any
 ) -> Job:
-    """Train a model on a CSV file, with siblings to search and to certify with; pick the rows to explain.
+    """Train a model, with siblings to search and to certify with; pick the rows to explain.
 
     Parameters
     ----------
-    path : str or path
-        The training table.
-    label : str
-        Its column of classes.
-    target : str or None
-        The class wanted, as text; None raises an error that lists the classes.
-    rows : str or path, optional
-        A CSV file of rows to explain; by default those of the training table that the model gives another class.
-    features : str or path, optional
-        A file of rules.
-    drop : sequence of str
-        Columns to leave out.
+    task : Task
     model : str
         See `betarce.models.tabular.tabular_model`.
     limit : int, optional
-        How many rows to explain; 10 of the training table, all of `rows`.
+        How many rows to explain; 10 of the training table, all of `task.asked`.
     seed : int
     **settings
-        Of `BetaRCE`: space, delta, confidence, n_jobs.
+        Of `BetaRCE`: space, base, delta, confidence, prior, n_models, n_jobs.
     """
-    table, labels = without_label(read_csv(path), label)
-    wanted = _target(target, label, labels)
-    table, empty = _usable(table, drop)
-    rules = {} if features is None else read_rules(features)
-    table = _as_declared(as_categories(table), rules)
-    estimator = tabular_model(model, table)
-    rce = BetaRCE(estimator, features=rules, random_state=seed, **settings)
-    space = FeatureSpace.infer(table, rules)
-    asked = None if rows is None else _read_rows(rows, table, space)
-    accuracy = _accuracy(estimator, table, labels, derive(seed, "aside"))
-    rce.fit(table, labels)
-    asked = table if asked is None else asked
-    elsewhere = asked[np.asarray(rce.model_.predict(asked)) != wanted]
+    estimator = tabular_model(model, task.table)
+    rce = BetaRCE(estimator, features=task.rules, random_state=seed, **settings)
+    accuracy = _accuracy(estimator, task.table, task.labels, derive(seed, "aside"))
+    rce.fit(task.table, task.labels)
+    asked = task.table if task.asked is None else task.asked
+    elsewhere = asked[np.asarray(rce.model_.predict(asked)) != task.target]
     if elsewhere.empty:
         raise InvalidInput(
-            f"The model gives all {len(asked)} rows the class {wanted!r} already. Ask for another --target, or for "
-            "other --rows."
+            f"The model gives all {len(asked)} rows the class {task.target!r} already. Ask for another --target, or "
+            "for other --rows."
         )
-    most = limit if limit is not None else _MOST_ROWS if rows is None else len(elsewhere)
-    there = len(asked) - len(elsewhere) if rows is not None else 0
+    most = limit if limit is not None else _MOST_ROWS if task.asked is None else len(elsewhere)
+    there = len(asked) - len(elsewhere) if task.asked is not None else 0
     chosen = elsewhere.iloc[:most]
-    return Job(rce, len(table), accuracy, wanted, chosen, there, len(elsewhere) - len(chosen), empty)
+    return Job(rce, len(task.table), accuracy, task.target, chosen, there, len(elsewhere) - len(chosen))
 
 
-def _usable(table: pd.DataFrame, drop: Sequence[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Leave out what the user names, and columns without any value."""
+def _without(table: pd.DataFrame, drop: Sequence[str]) -> pd.DataFrame:
+    """Leave out what the user names."""
     for name in drop:
         check_column(table, name)
-    table = table.drop(columns=list(drop))
-    empty = [name for name in table.columns if table[name].isna().all()]
-    if len(empty) == table.shape[1]:
+    return table.drop(columns=list(drop))
+
+
+def _with_values(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out columns without any value."""
+    table = table.dropna(axis="columns", how="all")
+    if table.shape[1] == 0:
         raise InvalidInput("The table has no column left to learn from.")
-    return table.drop(columns=empty), tuple(map(str, empty))
+    return table
+
+
+def _frozen(findings: Sequence[Finding], declared: Mapping[Any, Rule]) -> dict[str, Rule]:
+    """Make identifiers immutable, unless the user says what may happen to them."""
+    named = _named(declared)
+    return {name: immutable() for name in identifiers(findings) if name not in named}
+
+
+def _settled(finding: Finding, declared: Mapping[Any, Rule]) -> bool:
+    """Whether the user's rules say already how a column is meant."""
+    if finding.kind == "identifier":
+        return finding.columns[0] in _named(declared)
+    about_kind = finding.kind in ("almost-numeric", "placeholder", "dates")
+    return about_kind and (rule := declared.get(finding.columns[0])) is not None and rule.kind is not None
+
+
+def _named(declared: Mapping[Any, Rule]) -> set[Any]:
+    return {name for key in declared for name in (key if isinstance(key, tuple) else [key])}
 
 
 def _target(target: str | None, label: str, labels: AnyArray) -> Any:
@@ -178,14 +250,16 @@ def _as_declared(table: pd.DataFrame, rules: Mapping[Any, Rule]) -> pd.DataFrame
     return table
 
 
-def _read_rows(path: str | os.PathLike[str], table: pd.DataFrame, space: FeatureSpace) -> pd.DataFrame:
+def _read_rows(
+    path: str | os.PathLike[str], table: pd.DataFrame, space: FeatureSpace, missing: Sequence[str]
+) -> pd.DataFrame:
     """Read the rows to explain, in the dtypes of the training table; further columns are ignored."""
     texts = [
         str(name)
         for name in table.select_dtypes("category")
         if all(isinstance(level, str) for level in table[name].cat.categories)
     ]
-    rows = read_csv(path, texts=texts)
+    rows = read_csv(path, texts=texts, missing=missing)
     for name in table.columns:
         check_column(rows, name)
     encoded = space.encode(rows[list(table.columns)], what=str(path))

@@ -7,8 +7,7 @@ posterior Beta(a + n_agree, b + n_models - n_agree). Its lower quantile is what 
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,6 @@ from betarce.errors import CorruptFile, InvalidInput, UnreachableGuarantee
 Tail = Literal["one-sided", "two-sided"]
 _TAILS: tuple[Tail, ...] = ("one-sided", "two-sided")
 _MOST_MODELS = 10_000_000
-_CERTIFICATE_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -354,6 +352,8 @@ class Certificate:
         if self.members not in ("fresh", "search"):
             raise InvalidInput(f"`members` must be 'fresh' or 'search'; got {self.members!r}.")
         bound = self.guarantee.lower_bound(self.n_agree, self.n_models)
+        for name in ("n_agree", "n_models"):
+            object.__setattr__(self, name, int(getattr(self, name)))
         passes = self.guarantee._certifies(np.array([self.n_agree]), np.array([self.n_models]))
         object.__setattr__(self, "lower_bound", float(bound))
         object.__setattr__(self, "certified", bool(passes[0]) and self.varied)
@@ -374,42 +374,46 @@ class Certificate:
         return verdict if self.members == "fresh" else f"{verdict} (optimistic: not tested on fresh models)"
 
     def to_json(self) -> str:
-        """Write the certificate as one JSON object."""
-        fields = asdict(self)
-        return json.dumps({"betarce_certificate": _CERTIFICATE_FORMAT, **fields}, sort_keys=True)
+        """Write the certificate as one JSON object, with a digest over all its fields."""
+        from betarce.certificate_file import to_plain
+
+        return json.dumps(to_plain(self), sort_keys=True, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
-        """Read a certificate and check that its bound and verdict follow from its vote.
+        """Read a certificate and check that nothing was changed, and that its verdict follows from its vote.
 
         Raises
         ------
         CorruptFile
-            If the text is not a certificate, or does not add up.
+            If the text is not a certificate, was changed, does not add up, or has the format of another version.
         """
+        from betarce.certificate_file import from_plain
+        from betarce.documents import parse_json
+
         try:
-            fields = json.loads(text)
-            if not isinstance(fields, Mapping) or "betarce_certificate" not in fields:
-                raise CorruptFile("This is not a betarce certificate: it has no `betarce_certificate` field.")
-            fields = dict(fields)
-            if (version := fields.pop("betarce_certificate")) != _CERTIFICATE_FORMAT:
-                raise CorruptFile(
-                    f"This certificate has format {version!r}; this version of betarce reads format "
-                    f"{_CERTIFICATE_FORMAT}. Upgrade betarce to read it."
-                )
-            bound, certified = fields.pop("lower_bound"), fields.pop("certified")
-            guarantee = dict(fields.pop("guarantee"))
-            guarantee["prior"] = Prior(**guarantee["prior"])
-            certificate = cls(guarantee=Guarantee(**guarantee), **fields)
-        except (json.JSONDecodeError, TypeError, KeyError, AttributeError, InvalidInput) as error:
+            data = parse_json(text)
+        except CorruptFile as error:
             raise CorruptFile(f"This is not a readable betarce certificate: {error}.") from error
-        if certified != certificate.certified or not math.isclose(bound, certificate.lower_bound, abs_tol=1e-9):
-            raise CorruptFile(
-                f"This certificate does not add up: {certificate.n_agree} of {certificate.n_models} votes give "
-                f"the bound {certificate.lower_bound:.6f} (certified: {certificate.certified}), but it claims "
-                f"{bound!r} (certified: {certified!r}). Do not rely on it."
-            )
-        return certificate
+        return from_plain(data)
+
+
+def check_vote_decides(guarantee: Guarantee) -> None:
+    """Refuse a guarantee that its prior alone gives, whatever models would say.
+
+    Examples
+    --------
+    >>> check_vote_decides(Guarantee(0.9, 0.95))
+    >>> check_vote_decides(Guarantee(0.9, 0.95, Prior(1e9, 1)))
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `prior` and `confidence` must leave the verdict to the vote;
+    got Prior(a=1000000000.0, b=1), which promises delta=0.9 with confidence 0.95 before any model is asked.
+    """
+    if guarantee._certifies(np.array([0]), np.array([0]))[0]:
+        raise InvalidInput(
+            f"`prior` and `confidence` must leave the verdict to the vote; got {guarantee.prior}, which promises delta="
+            f"{guarantee.delta:g} with confidence {guarantee.confidence:g} before any model is asked."
+        )
 
 
 def percent(share: float) -> str:

@@ -1,6 +1,7 @@
 """Tables and labels from CSV files, with errors that say what to do."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,8 +18,8 @@ _SEPARATORS = (",", ";", "\t", "|")
 _MOST_CLASSES = 20
 
 
-def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a CSV file: text as categories, a first column without a name as row names.
+def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = (), missing: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a CSV file; a first column without a name holds row names, else rows are counted from 1.
 
     Parameters
     ----------
@@ -26,6 +27,13 @@ def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = ()) -> pd.D
         Separated by commas, semicolons, tabs or bars, as its first line says.
     texts : sequence of str
         Columns to be read as text even if they look like numbers; they stay plain text.
+    missing : sequence of str
+        What else stands for a missing value, such as "?".
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such file, it is no CSV in UTF-8, has no rows, or gives two columns the same name.
     """
     file = Path(check_path(path))
     if not os.path.isfile(file):
@@ -33,17 +41,48 @@ def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = ()) -> pd.D
         close = get_close_matches(file.name, near, 1)
         raise InvalidInput(f"There is no file {str(path)!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
     try:
-        with file.open(encoding="utf-8-sig") as lines:
-            heading = lines.readline()
-        separator = max(_SEPARATORS, key=heading.count)
-        table = pd.read_csv(file, sep=separator, encoding="utf-8-sig", dtype=dict.fromkeys(texts, "str"))
+        table = _parsed(file, texts, missing)
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise InvalidInput(f"{str(path)!r} cannot be read as CSV in UTF-8: {error}") from error
-    if str(table.columns[0]) == "Unnamed: 0" and table.shape[1] > 1 and table.iloc[:, 0].is_unique:
-        table = table.set_index(table.columns[0]).rename_axis(None)
     if table.empty:
         raise InvalidInput(f"{str(path)!r} has no rows.")
-    return table
+    return _with_row_names(table)
+
+
+def _parsed(file: Path, texts: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
+    with file.open(encoding="utf-8-sig") as lines:
+        heading = lines.readline()
+    options: dict[str, Any] = {
+        "sep": max(_SEPARATORS, key=heading.count),
+        "encoding": "utf-8-sig",
+        "skipinitialspace": True,
+        "na_values": list(missing),
+    }
+    names = pd.read_csv(file, header=None, nrows=1, dtype="str", **options).iloc[0].dropna()
+    twice = names[names.duplicated()].unique()
+    if len(twice):
+        raise InvalidInput(
+            f"The heading of {str(file)!r} names {', '.join(map(repr, twice))} more than once. Give every column a "
+            "name of its own."
+        )
+    options |= {"dtype": dict.fromkeys(texts, "str"), "low_memory": False}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        table: pd.DataFrame = pd.read_csv(file, index_col=False, **options)
+    if not any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught):
+        return table
+    # Lines have more values than the heading has names: row names come first, or every line ends in a separator.
+    named: pd.DataFrame = pd.read_csv(file, **options)
+    if isinstance(named.index, pd.MultiIndex):
+        raise InvalidInput(f"The lines of {str(file)!r} have more values than its heading has names.")
+    return table if named.iloc[:, -1].isna().all() else named.set_axis(pd.Index(list(named.index)))
+
+
+def _with_row_names(table: pd.DataFrame) -> pd.DataFrame:
+    if str(table.columns[0]) == "Unnamed: 0" and table.shape[1] > 1 and table.iloc[:, 0].is_unique:
+        return table.set_index(table.columns[0]).rename_axis(None)
+    counted = isinstance(table.index, pd.RangeIndex)
+    return table.set_axis(pd.RangeIndex(1, len(table) + 1)) if counted else table
 
 
 def as_categories(table: pd.DataFrame) -> pd.DataFrame:

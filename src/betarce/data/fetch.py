@@ -91,7 +91,7 @@ def read_cached(path: Path) -> pd.DataFrame | None:
     if not (path.is_file() and digest_path.is_file()):
         return None
     content = path.read_bytes()
-    if digest_path.read_text(encoding="utf-8").split()[:1] != [_digest(content)]:
+    if digest_path.read_text(encoding="utf-8", errors="replace").split()[:1] != [_digest(content)]:
         raise CorruptFile(
             f"{path} is not the file that was downloaded: its sha256 differs from the one in "
             f"{digest_path.name}. Delete {path} to download it again."

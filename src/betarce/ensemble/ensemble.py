@@ -1,23 +1,23 @@
 """Many members answering as one."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from betarce.ensemble import linear, networks, trees
+from betarce.ensemble.families import Family, families
 from betarce.ensemble.generic import GenericPart, label_codes
-from betarce.ensemble.kernel import Kernel, Kind
+from betarce.ensemble.kernel import Kind
 from betarce.ensemble.peeling import Peeled, peel, unwrap
 from betarce.ensemble.stacked import StackedPart, turning_points
+from betarce.ensemble.unreadable import Unreadable, reading
 from betarce.ensemble.witness import Witness
-from betarce.errors import InvalidInput
+from betarce.errors import InvalidInput, SlowMembers
 from betarce.readings import Readable
 
-_KERNELS: tuple[Callable[[Sequence[Peeled]], Kernel | None], ...] = (linear.stack, networks.stack, trees.stack)
 _CHUNK = 1 << 22  # floats that one step of an evaluation may hold: 32 MiB
 _BLOCK = 8  # members asked between two looks at which points are still in the running
 
@@ -94,18 +94,35 @@ class Ensemble:
         decode: Callable[[FloatArray], Any] = np.asarray if features is None else features.decode
         witness = None
         if features is not None:
-            width = 1 + max(reading.source for reading in features.readings)
+            width = 1 + max(each.source for each in features.readings)
             witness = Witness(tuple(features.readings), decode, width, probe)
         peeled = [peel(model, witness or _plain(model, decode, probe)) for model in self.models]
-        for indices, kernel in _families(peeled, self.models, self.classes):
-            members = [self.models[i] for i in indices]
-            thresholds = [peeled[i].threshold for i in indices]
-            part: Part | None = None
-            if kernel is not None:
-                turns = turning_points(thresholds, [peeled[i].turn or 0.0 for i in indices])
-                part = StackedPart(members, self.classes, decode, kernel, **turns)
-                part = part if _is_faithful(part, probe, self.classes, decode) else None
-            self._parts.append((indices, part or GenericPart(members, self.classes, decode, thresholds)))
+        self._whys: list[str] = []
+        for family in families(peeled, self.models, self.classes):
+            part, why = self._part(family, peeled, decode, probe)
+            self._parts.append((family.indices, part))
+            self._whys.append(why)
+        self._names = sorted({type(each.core).__name__ for each in peeled})
+        if any(self._whys) and len(self) > 1:
+            warnings.warn(_slow(self._whys), SlowMembers, stacklevel=2)
+
+    def _part(
+        self, family: Family, peeled: Sequence[Peeled], decode: Callable[[FloatArray], Any], probe: FloatArray | None
+    ) -> tuple[Part, str]:
+        """Give the part that answers for a family, and why it is not a kernel, if it is not."""
+        members = [self.models[i] for i in family.indices]
+        thresholds = [peeled[i].threshold for i in family.indices]
+        why = family.why
+        if family.kernel is not None:
+            turns = turning_points(thresholds, [peeled[i].turn or 0.0 for i in family.indices])
+            part = StackedPart(members, self.classes, decode, family.kernel, **turns)
+            try:
+                _check_faithful(part, probe, self.classes, decode, name=type(peeled[family.indices[0]].core).__name__)
+            except Unreadable as reason:
+                why = str(reason)
+            else:
+                return part, ""
+        return GenericPart(members, self.classes, decode, thresholds), why
 
     def __len__(self) -> int:
         return len(self.models)
@@ -117,8 +134,17 @@ class Ensemble:
         return kinds.pop() if len(kinds) == 1 else "other"
 
     def __repr__(self) -> str:
-        kinds = sorted({type(unwrap(model)[0]).__name__ for model in self.models})
-        return f"Ensemble({len(self)} x {' | '.join(kinds)}, classes={self.classes.tolist()})"
+        return f"Ensemble({len(self)} x {' | '.join(self._names)}, classes={self.classes.tolist()}, {self.path})"
+
+    @property
+    def path(self) -> str:
+        """How members are asked: "stacked", all at once, or "generic: ...", one by one, and why."""
+        whys = list(dict.fromkeys(why for why in self._whys if why))
+        if not whys:
+            return "stacked"
+        slow = sum(len(indices) for (indices, _), why in zip(self._parts, self._whys, strict=True) if why)
+        some = "" if slow == len(self) else f"stacked, and {slow} members "
+        return f"{some}generic: {'; '.join(whys)}"
 
     def labels(self, X: FloatArray) -> AnyArray:
         """Give each member's label at each point, shape (n, members)."""
@@ -224,40 +250,39 @@ def _accepted(wanted: BoolArray, rows: IntArray, codes: IntArray) -> BoolArray:
 
 def _plain(model: object, decode: Callable[[FloatArray], Any], probe: FloatArray | None) -> Witness:
     """Take points for rows of the table that a model was trained on."""
-    core, steps, _ = unwrap(model)
+    try:
+        with reading(model):
+            core, steps, _ = unwrap(model)
+    except Unreadable:
+        core, steps = model, []
     known = [step for step in [*steps, core] if hasattr(step, "n_features_in_")]
     width = int(known[0].n_features_in_) if known else 0
     return Witness.of_numbers(width, decode, probe if probe is not None and probe.shape[1] == width else None)
 
 
-def _families(
-    peeled: Sequence[Peeled], models: Sequence[object], classes: AnyArray
-) -> Iterator[tuple[IntArray, Kernel | None]]:
-    """Group members by family, each with its kernel or None."""
-    stackable = [
-        each.readable and each.turn is not None and np.array_equal(getattr(model, "classes_", []), classes)
-        for model, each in zip(models, peeled, strict=True)
-    ]
-    kinds = [type(each.core).__qualname__ if ok else "" for each, ok in zip(peeled, stackable, strict=True)]
-    order = sorted(range(len(models)), key=lambda i: (kinds[i], i))
-    for kind, group in groupby(order, key=lambda i: kinds[i]):
-        indices = np.array(list(group))
-        members = [peeled[i] for i in indices]
-        kernels = (stack(members) for stack in _KERNELS) if kind else iter(())
-        yield indices, next((kernel for kernel in kernels if kernel is not None), None)
-
-
-def _is_faithful(
-    part: StackedPart, probe: FloatArray | None, classes: AnyArray, decode: Callable[[FloatArray], Any]
-) -> bool:
+def _check_faithful(
+    part: StackedPart, probe: FloatArray | None, classes: AnyArray, decode: Callable[[FloatArray], Any], *, name: str
+) -> None:
     """Check a kernel against its members once: libraries change how they store their models."""
     if probe is None:
-        return True
+        return
     table = decode(probe)
     # One thread: some members start their threads anew for every tree, which costs more than so few rows take.
     with threadpool_limits(1):
         own = np.stack([label_codes(model, table, classes) for model in part.models], axis=1)
-    return bool((part.labels(probe, slice(None)) == own).all())
+    with reading(part.models[0]):
+        labels = part.labels(probe, slice(None))
+    if not np.array_equal(labels, own):
+        raise Unreadable(f"what was read of {name} gives other labels than its own `predict`")
+
+
+def _slow(whys: Sequence[str]) -> str:
+    reasons = "; ".join(dict.fromkeys(why for why in whys if why))
+    return (
+        f"Members are asked one by one, which gives the same answers many times more slowly. The reason: {reasons}. "
+        "Fast are linear models, networks, trees and boosted trees of the known libraries, pipelines of the usual "
+        "transformers before them, and calibrated, voting and stacking models made of them."
+    )
 
 
 def _chunks(n: int, members: int, width: int) -> Iterator[IntArray]:

@@ -29,8 +29,9 @@ class Tree:
     value: FloatArray  # (nodes, width): what a leaf adds to the outputs from `output` on
     output: int = 0
     missing_left: BoolArray | None = None  # (nodes,): where a missing value goes; to the left everywhere if None
-    # By node: which categories 0, 1, ... go left; all beyond go right.
+    # By node: which categories 0, 1, ... go left. Where all beyond go is said by `others_left`.
     sets: Mapping[int, BoolArray] = field(default_factory=dict)
+    others_left: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +125,9 @@ def at_most_in_float32(threshold: FloatArray) -> FloatArray:
     """
     threshold = np.asarray(threshold, dtype=np.float64)
     below = threshold.astype(np.float32)
-    below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
-    above = np.nextafter(below, np.float32(np.inf))
+    with np.errstate(over="ignore"):  # the largest float32 is a border that parts what is missing from all numbers
+        below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+        above = np.nextafter(below, np.float32(np.inf))
     # Two float32 neighbours have their middle in float64, and it rounds to the one with the even last bit.
     middle = (below.astype(np.float64) + above.astype(np.float64)) / 2
     even = below.view(np.int32) % 2 == 0
@@ -135,6 +137,17 @@ def at_most_in_float32(threshold: FloatArray) -> FloatArray:
 def less_in_float32(threshold: AnyArray) -> FloatArray:
     """Find the largest float64 that, rounded to float32, is below the float32 `threshold`."""
     return at_most_in_float32(np.nextafter(threshold.astype(np.float32), np.float32(-np.inf)))
+
+
+def bits_of_words(words: AnyArray) -> BoolArray:
+    """Spread 32-bit words out into their bits, the lowest first.
+
+    Examples
+    --------
+    >>> np.flatnonzero(bits_of_words(np.array([5, 1], dtype=np.uint32)))
+    array([ 0,  2, 32])
+    """
+    return ((words[:, np.newaxis] >> np.arange(32, dtype=np.uint32)) & 1).astype(bool).reshape(-1)
 
 
 def _joined(parts: list[Any]) -> AnyArray:

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from betarce.arrays import AnyArray, FloatArray
+from betarce.arrays import FloatArray
 from betarce.ensemble.arithmetic import Ops, apply
-from betarce.ensemble.steps import Trace, Traced, Unreadable, trace
+from betarce.ensemble.foreign import catboost, lightgbm, xgboost
+from betarce.ensemble.foreign.sklearn_transformers import trace
+from betarce.ensemble.foreign.sklearn_trees import encoded_first, encoder_of
+from betarce.ensemble.traces import Trace, Traced
+from betarce.ensemble.unreadable import Unreadable
 from betarce.ensemble.witness import Witness
 
 # What transformers raise for a level or a missing value that they were not made for.
@@ -107,15 +111,15 @@ def _seen(steps: Sequence[Any], core: Any, witness: Witness) -> tuple[FloatArray
     n = len(witness.points)
     if witness.everything is not None:
         try:
-            seen = _run(steps, core, witness.everything)
+            seen = _run(steps, core, witness.everything, witness)
         except _REFUSALS:
             pass
         else:
             return seen[:n], seen[n:]
     try:
-        return _run(steps, core, witness.table), None
+        return _run(steps, core, witness.table, witness), None
     except _REFUSALS as refusal:
-        raise Unreadable(str(refusal)) from refusal
+        raise Unreadable(f"what stands before it refuses a level ({type(refusal).__name__}: {refusal})") from refusal
 
 
 def _trace(steps: Sequence[Any], core: Any, witness: Witness, precision: str) -> Traced:
@@ -123,16 +127,17 @@ def _trace(steps: Sequence[Any], core: Any, witness: Witness, precision: str) ->
     traced = Traced(columns, tuple(reading.name for reading in witness.readings), precision=precision)
     for step in steps:
         traced = trace(step, traced)
-    if getattr(core, "_preprocessor", None) is not None:
+    if encoder_of(core) is not None:
         # HistGradientBoosting's own, of known make: encoded categories first, then numbers as they are.
-        order = np.argsort(~np.asarray(core.is_categorical_), kind="stable")
-        if not all(traced.columns[j].coded for j in order[: int(np.sum(core.is_categorical_))]):
+        encoded = encoded_first(core)
+        order = np.argsort(~encoded, kind="stable")
+        if not all(traced.columns[j].coded for j in order[: int(encoded.sum())]):
             raise Unreadable("categories in a column of numbers")
         traced = traced.made([traced.columns[j] for j in order])
     return traced
 
 
-def _run(steps: Sequence[Any], core: Any, table: Any) -> FloatArray:
+def _run(steps: Sequence[Any], core: Any, table: Any, witness: Witness) -> FloatArray:
     """Send a table through the transformers, and give what the estimator makes of the result, as numbers."""
     with warnings.catch_warnings():
         # The members' own answers have said it already.
@@ -140,36 +145,30 @@ def _run(steps: Sequence[Any], core: Any, table: Any) -> FloatArray:
         for step in steps:
             if step is not None and not isinstance(step, str):
                 table = step.transform(table)
-        if getattr(core, "_preprocessor", None) is not None:
-            table = core._preprocessor.transform(table)
-        return _numbers(core, table)
+        if (encoder := encoder_of(core)) is not None:
+            table = encoder.transform(table)
+        return _numbers(core, table, witness)
 
 
-def _numbers(core: Any, table: Any) -> FloatArray:
+def _numbers(core: Any, table: Any, witness: Witness) -> FloatArray:
     if hasattr(table, "toarray"):
         return np.asarray(table.toarray(), dtype=np.float64)
-    categories = [str(dtype) == "category" for dtype in getattr(table, "dtypes", [])]
-    if any(categories):
-        table = _recoded(core, table, np.flatnonzero(categories))
+    table = _recoded(core, table, witness)
     if hasattr(table, "to_numpy"):
         kwargs = {"dtype": np.float64, "na_value": np.nan} if hasattr(table, "iloc") else {}
         table = table.to_numpy(**kwargs)
     return np.asarray(table, dtype=np.float64)
 
 
-def _recoded(core: Any, table: Any, columns: AnyArray) -> Any:
-    """Do what LightGBM does with columns of categories: their place in the list it was trained on."""
-    if type(core).__module__.partition(".")[0] == "xgboost":
-        raise Unreadable("categories of XGBoost")
-    if type(core).__module__.partition(".")[0] != "lightgbm":
-        return table
-    known = core.booster_.pandas_categorical or []
-    if len(known) != len(columns):
-        raise Unreadable("other categories than in training")
-    table = table.copy(deep=False)
-    for j, levels in zip(columns, known, strict=True):
-        codes = table.iloc[:, j].cat.set_categories(levels).cat.codes.to_numpy()
-        table.isetitem(j, np.where(codes < 0, np.nan, codes))
+def _recoded(core: Any, table: Any, witness: Witness) -> Any:
+    """Number categories as the estimator does that takes them as they are."""
+    library = type(core).__module__.partition(".")[0]
+    if library == "catboost":
+        return catboost.recoded(core, table, witness)
+    categories = np.flatnonzero([str(dtype) == "category" for dtype in getattr(table, "dtypes", [])])
+    if len(categories) and library in ("lightgbm", "xgboost"):
+        recode = lightgbm.recoded if library == "lightgbm" else xgboost.recoded
+        return recode(core, table, categories)
     return table
 
 
@@ -193,7 +192,7 @@ def _with_missing(front: Front, steps: Sequence[Any], core: Any, witness: Witnes
         if not front.refused & set(np.flatnonzero(gone).tolist()):
             continue
         try:
-            seen = holed if holed is not None and place == 0 else _run(steps, core, table)
+            seen = holed if holed is not None and place == 0 else _run(steps, core, table, witness)
         except _REFUSALS:
             continue
         outputs = tuple(

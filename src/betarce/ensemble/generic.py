@@ -72,8 +72,8 @@ class GenericPart:
         Where each member's label turns, if not at even odds.
     """
 
-    width = 8
     kind: Kind = "other"
+    width = 8
     has_slopes = False
 
     def __init__(

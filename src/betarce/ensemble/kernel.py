@@ -1,8 +1,9 @@
 """What a kernel is: the members of one family, evaluated by one stacked computation."""
 
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, cast, runtime_checkable
 
 from betarce.arrays import FloatArray
+from betarce.ensemble.intervals import Interval
 
 Kind = Literal["linear", "network", "trees", "other"]
 """What members are, as far as it decides how many of them are needed."""
@@ -15,7 +16,9 @@ class Kernel(Protocol):
     `betarce.ensemble`, once for all families.
     """
 
-    kind: ClassVar[Kind]
+    @property
+    def kind(self) -> Kind:
+        """What the members are; for models made of others, what these are if they are all alike."""
 
     @property
     def width(self) -> int:
@@ -49,3 +52,39 @@ class SlopedKernel(Kernel, Protocol):
 
         `weights` has shape (n, members, outputs), one output for two classes.
         """
+
+
+class ScoredKernel(Kernel, Protocol):
+    """A kernel that finds scores and doubt in one go."""
+
+    def scored(self, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray]:
+        """Give what `scores` and `doubt` give."""
+
+
+@runtime_checkable
+class ProbabilityKernel(Kernel, Protocol):
+    """A kernel that may know the members' probabilities, bounded on both sides."""
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether it does."""
+
+    def probabilities(self, X: FloatArray, members: slice) -> Interval:
+        """Give what `predict_proba` gives: shape (n, m, 1) for the second of two classes, else (n, m, classes)."""
+
+
+def evaluated(kernel: Kernel, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray | float]:
+    """Give the scores of points and the doubt about them."""
+    if hasattr(kernel, "scored"):  # cheaper than `isinstance` of a protocol, and asked all the time
+        return cast(ScoredKernel, kernel).scored(X, members)
+    return kernel.scores(X, members), kernel.doubt(X, members)
+
+
+def has_slopes(kernel: Kernel) -> bool:
+    """Say whether a kernel has gradients; one made of others may have them or not."""
+    return isinstance(kernel, SlopedKernel) and bool(getattr(kernel, "is_smooth", True))
+
+
+def gives_probabilities(kernel: Kernel) -> bool:
+    """Say whether a kernel knows probabilities itself."""
+    return isinstance(kernel, ProbabilityKernel) and kernel.gives_probabilities

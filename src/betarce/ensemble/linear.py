@@ -8,8 +8,11 @@ import numpy as np
 
 from betarce.arrays import FloatArray
 from betarce.ensemble.design import Design, Fold, fold
+from betarce.ensemble.foreign.sklearn_models import read_linear
+from betarce.ensemble.front import Front
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.peeling import Peeled
+from betarce.ensemble.peeled import Peeled
+from betarce.ensemble.unreadable import Unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,34 +85,55 @@ def stack(models: Sequence[Peeled]) -> LinearKernel | None:
     >>> stack([Peeled(model), Peeled("another model")]) is None
     True
     """
-    from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier, SGDClassifier
-    from sklearn.svm import LinearSVC
-
-    families = (LogisticRegression, LogisticRegressionCV, LinearSVC, RidgeClassifier, SGDClassifier)
-    if not all(type(model.core) in families for model in models):
+    read = [read_linear(model.core) for model in models]
+    known = [each for each in read if each is not None]
+    if len(known) < len(read):
         return None
-    cores = [model.core for model in models]
-    weights = [np.atleast_2d(np.asarray(core.coef_, dtype=np.float64)) for core in cores]
-    intercepts = [
-        np.broadcast_to(np.asarray(core.intercept_, dtype=np.float64), len(w))
-        for core, w in zip(cores, weights, strict=True)
-    ]
-    # As many operations as columns, each as exact as the member's own numbers are.
-    units = [float(np.finfo(np.asarray(core.coef_).dtype).eps) for core in cores]
+    weights, intercepts, units = zip(*known, strict=True)
+    return stack_weights(weights, intercepts, units, [model.front for model in models])
+
+
+def stack_weights(
+    weights: Sequence[FloatArray],
+    intercepts: Sequence[FloatArray],
+    units: Sequence[float],
+    fronts: Sequence[Front | None],
+) -> LinearKernel:
+    """Stack linear classifiers that are known by their numbers.
+
+    Parameters
+    ----------
+    weights : sequence of array, each of shape (outputs, inputs)
+    intercepts : sequence of array, each of shape (outputs,)
+    units : sequence of float
+        The relative rounding error of each member.
+    fronts : sequence of Front or None
+        What stands before each.
+
+    Raises
+    ------
+    Unreadable
+        If a front clips its numbers, or members differ in their columns.
+    """
+    units = list(units)
     longest = max(w.shape[1] for w in weights)
     design: Design | None = None
-    if any(model.front is not None for model in models):
-        found = fold([model.front for model in models], longest)
+    if any(front is not None for front in fronts):
+        found = fold(fronts, longest)
         if found is None:
-            return None
+            raise Unreadable("a scaler that clips, before a linear model")
         design, folds = found
         units += [each.unit for each in folds]
         folded = [_fold(w, i, each) for w, i, each in zip(weights, intercepts, folds, strict=True)]
     else:
-        folded = [(w, i, np.abs(w).max(axis=0), np.abs(i).max()) for w, i in zip(weights, intercepts, strict=True)]
+        folded = [
+            (w, i, np.abs(w).max(axis=0, initial=0.0), np.abs(i).max())
+            for w, i in zip(weights, intercepts, strict=True)
+        ]
     if len({w.shape for w, *_ in folded}) > 1:
-        return None
+        raise Unreadable("linear models of different columns")
     stacked, shifts, reach, offsets = (np.stack(parts) for parts in zip(*folded, strict=True))
+    # As many operations as columns, each as exact as the member's own numbers are.
     operations = 8 * (max(longest, stacked.shape[2]) + 4)
     return LinearKernel(stacked, shifts, reach.max(axis=0), float(offsets.max()), operations * max(units), design)
 

@@ -12,8 +12,10 @@ from scipy.special import expit
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
 from betarce.ensemble.design import Design, Fold, fold
+from betarce.ensemble.foreign.sklearn_models import read_mlp
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.peeling import Peeled
+from betarce.ensemble.peeled import Peeled
+from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding, steepness
 
 _TOGETHER = 8  # members per product: their activations for a hundred points fit in the cache
@@ -197,7 +199,7 @@ def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
     if any(model.front is not None for model in models):
         found = fold([model.front for model in models], max(len(layers.weights[0]) for layers in members))
         if found is None:
-            return None
+            raise Unreadable("a scaler that clips, before a network")
         design, folds = found
         steep = np.array([steepness(layers.weights, layers.activation) for layers in members])
         frame = _frame(design, folds, first.weights[0].dtype)
@@ -207,18 +209,14 @@ def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
 
 
 def _read(model: Any) -> _Layers | None:
-    """Take a member apart; None if it is of neither family, or not fitted, or answers several labels at once."""
-    from sklearn.neural_network import MLPClassifier
-
+    """Take a member apart; None if it is of neither family, or not fitted."""
     # Exact types: a subclass may predict in its own way.
     if type(model) is Network and hasattr(model, "weights_"):
         return _Layers(model.weights_, model.biases_, "relu", model.classes_, model.rounding_)
-    if type(model) is not MLPClassifier or not hasattr(model, "coefs_"):
+    read = read_mlp(model)
+    if read is None:
         return None
-    if model.out_activation_ != ("logistic" if model.n_outputs_ == 1 else "softmax"):
-        return None
-    weights, biases = ([layer.astype(np.float64) for layer in part] for part in (model.coefs_, model.intercepts_))
-    classes, activation = np.asarray(model.classes_), model.activation
+    weights, biases, activation, classes = read
     return _Layers(weights, biases, activation, classes, rounding(weights, biases, activation))
 
 

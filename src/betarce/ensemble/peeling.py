@@ -1,43 +1,31 @@
-"""A fitted model taken apart: what decides, what stands before it, and where its label turns."""
+"""A fitted model taken apart: what decides, what stands before it, where its label turns, and what it is made of."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from betarce.ensemble.combining import Rule
+from betarce.ensemble.foreign.sklearn_trees import encoder_of
+from betarce.ensemble.foreign.sklearn_wrappers import (
+    Composite,
+    inner_model,
+    pipeline_steps,
+    read_composite,
+    read_threshold,
+)
 from betarce.ensemble.front import Front, read_front
-from betarce.ensemble.steps import Unreadable
-from betarce.ensemble.thresholds import Threshold, read_threshold
+from betarce.ensemble.peeled import Peeled
+from betarce.ensemble.stacking import FinalEstimator, final_estimator
+from betarce.ensemble.thresholds import Threshold
+from betarce.ensemble.unreadable import Unreadable, reading
 from betarce.ensemble.witness import Witness
 
-
-@dataclass(frozen=True, eq=False)
-class Peeled:
-    """A fitted model without its wrappings.
-
-    Attributes
-    ----------
-    core : object
-        The estimator that decides.
-    front : Front or None
-        What stands before it; None where it sees the point as it is.
-    threshold : Threshold or None
-        Where its label turns, if not at even odds.
-    readable : bool
-        Whether all that stands before it is known. If not, no kernel may have it.
-    """
-
-    core: Any
-    front: Front | None = None
-    threshold: Threshold | None = None
-    readable: bool = True
-
-    @property
-    def turn(self) -> float | None:
-        """The score at which the label turns; None if a kernel cannot say."""
-        return 0.0 if self.threshold is None else self.threshold.offset(self.core)
+__all__ = ["Peeled", "peel", "unwrap"]
 
 
 def unwrap(model: Any) -> tuple[Any, list[Any], Threshold | None]:
-    """Take off frozen wrappers, validation splits, thresholds and pipelines.
+    """Take off frozen wrappers, searches over parameters, validation splits, thresholds and pipelines.
 
     Returns
     -------
@@ -53,23 +41,20 @@ def unwrap(model: Any) -> tuple[Any, list[Any], Threshold | None]:
     >>> unwrap(make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [4.0]], [0, 1]))
     (LogisticRegression(), [MinMaxScaler()], None)
     """
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.pipeline import Pipeline
-
     from betarce.models.validation import ValidationSplit
 
     # Exact types only: a subclass may predict in its own way.
-    if type(model) is FrozenEstimator:
-        return unwrap(model.estimator)
     if type(model) is ValidationSplit:
         return unwrap(model.estimator_)
+    if (inner := inner_model(model)) is not None:
+        return unwrap(inner)
     if (turned := read_threshold(model)) is not None:
         core, steps, _ = unwrap(turned[0])
         # An inner threshold does not count: the outer one is set on the response, not on the label.
         return core, steps, turned[1]
-    if type(model) is Pipeline and len(model.steps) > 0:
-        core, steps, threshold = unwrap(model.steps[-1][1])
-        return core, [step for _, step in model.steps[:-1]] + steps, threshold
+    if (steps_of := pipeline_steps(model)) is not None:
+        core, steps, threshold = unwrap(steps_of[-1])
+        return core, steps_of[:-1] + steps, threshold
     return model, [], None
 
 
@@ -87,12 +72,60 @@ def peel(model: object, witness: Witness) -> Peeled:
     >>> peel(model, witness).front.transform(np.array([[3.0]]))
     array([[0.75]])
     """
-    core, steps, threshold = unwrap(model)
-    # HistGradientBoosting encodes its categories itself, and sorts its columns by it.
-    encodes = getattr(core, "_preprocessor", None) is not None
-    if not hasattr(core, "classes_") or (witness.is_plain and not steps and not encodes):
-        return Peeled(core, threshold=threshold)
+    core: Any = model
+    threshold: Threshold | None = None
     try:
-        return Peeled(core, read_front(steps, core, witness), threshold)
-    except Unreadable:
-        return Peeled(core, threshold=threshold, readable=False)
+        with reading(model):
+            core, steps, threshold = unwrap(model)
+        with reading(core):
+            return _peel(core, steps, threshold, witness)
+    except Unreadable as reason:
+        return Peeled(core, threshold=threshold, why=str(reason))
+
+
+def _peel(core: Any, steps: list[Any], threshold: Threshold | None, witness: Witness) -> Peeled:
+    composite = read_composite(core)
+    if composite is not None:
+        return _composite(core, composite, steps, threshold, witness)
+    if not hasattr(core, "classes_"):
+        return Peeled(core, threshold=threshold)
+    return Peeled(core, _front(core, steps, witness), threshold, witness=witness)
+
+
+def _front(core: Any, steps: Sequence[Any], witness: Witness) -> Front | None:
+    # HistGradientBoosting encodes its categories itself, and sorts its columns by it.
+    if witness.is_plain and not steps and encoder_of(core) is None:
+        return None
+    return read_front(steps, core, witness)
+
+
+def _composite(
+    core: Any, composite: Composite, steps: list[Any], threshold: Threshold | None, witness: Witness
+) -> Peeled:
+    """Take the parts of a model apart; they see what stands before the whole, too."""
+    parts = []
+    for part in composite.parts:
+        inner, more, turned = unwrap(part)
+        with reading(inner):
+            parts.append(_peel(inner, steps + more, turned, witness))
+    rule: Rule = composite.rule or _final(core, composite, steps, witness)
+    return Peeled(
+        core, None, threshold, parts=tuple(parts), methods=tuple(composite.methods), rule=rule, witness=witness
+    )
+
+
+def _final(core: Any, composite: Composite, steps: list[Any], witness: Witness) -> FinalEstimator:
+    """Read the estimator that sees the answers of a stacking classifier's parts."""
+    final, between, threshold = unwrap(composite.final)
+    if threshold is not None:
+        raise Unreadable(f"{type(core).__name__} whose final estimator has a threshold")
+    columns: Front | None = None
+    if composite.passthrough:
+        columns = _front(core, steps, witness) or Front.plain(witness.width)
+    n_classes = len(core.classes_)
+    n_answers = sum(1 if n_classes == 2 or method == "predict" else n_classes for method in composite.methods)
+    before: Front | None = None
+    if between:
+        n_inputs = n_answers + (0 if columns is None else len(columns.outputs))
+        before = read_front(between, final, Witness.of_numbers(n_inputs, np.asarray, None))
+    return final_estimator(final, n_answers, before, columns)

@@ -61,6 +61,7 @@ class _Nodes:
     threshold: FloatArray
     missing_left: BoolArray
     sets: dict[int, BoolArray]
+    others_left: bool
 
 
 def place_splits(
@@ -173,6 +174,7 @@ def _nodes(member: TreeMember) -> _Nodes:
         threshold=np.where(leaf, 0.0, np.minimum(threshold, _LARGEST)),
         missing_left=np.concatenate(left),
         sets={int(at + node): left for at, tree in zip(start, trees, strict=False) for node, left in tree.sets.items()},
+        others_left=trees[0].others_left,
     )
 
 
@@ -185,7 +187,8 @@ def _left(table: FloatArray, rows: IntArray, nodes: _Nodes) -> BoolArray:
         if row in nodes.sets:
             allowed = nodes.sets[row]
             inside = (whole >= 0) & (whole < len(allowed))
-            left[i] = np.where(gone, nodes.missing_left[row], inside & allowed[np.where(inside, whole, 0)])
+            listed = np.append(allowed, nodes.others_left)[np.where(inside, whole, -1)]
+            left[i] = np.where(gone, nodes.missing_left[row], listed)
     return left
 
 

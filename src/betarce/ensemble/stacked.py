@@ -7,7 +7,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.generic import label_codes, margins_from_scores
-from betarce.ensemble.kernel import Kernel, Kind, SlopedKernel
+from betarce.ensemble.kernel import Kernel, Kind, SlopedKernel, evaluated, has_slopes
 from betarce.ensemble.thresholds import Threshold
 
 
@@ -36,19 +36,19 @@ class StackedPart:
         self._blurs = blurs
 
     @property
-    def width(self) -> int:
-        """How many floats are held at once for each point and member."""
-        return self._kernel.width
-
-    @property
     def kind(self) -> Kind:
         """What the members are."""
         return self._kernel.kind
 
     @property
+    def width(self) -> int:
+        """How many floats are held at once for each point and member."""
+        return self._kernel.width
+
+    @property
     def has_slopes(self) -> bool:
         """Whether the kernel has gradients."""
-        return hasattr(self._kernel, "slopes")
+        return has_slopes(self._kernel)
 
     def slopes(self, X: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of the margins, shape (n, d)."""
@@ -66,7 +66,7 @@ class StackedPart:
 
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""
-        scores = self._scores(X, members)
+        scores, doubt = self._scored(X, members)
         if scores.ndim == 2:
             labels = (scores > 0).astype(np.intp)
             gap = np.abs(scores)
@@ -74,55 +74,44 @@ class StackedPart:
             labels = scores.argmax(axis=2)
             best = np.partition(scores, -2, axis=2)
             gap = best[..., -1] - best[..., -2]
-        return self._settle(X, labels, gap, members, outputs=scores.ndim - 1)
+        return self._settle(X, labels, gap > doubt, members)
 
     def margins(self, X: FloatArray, wanted: BoolArray, members: slice) -> FloatArray:
         """Give the margins for the wanted classes, shape (n, m): positive exactly where the label is wanted."""
-        scores = self._scores(X, members)
+        scores, doubt = self._scored(X, members)
         if scores.ndim == 3:
             margins = margins_from_scores(scores, wanted[:, None])
         elif (wanted[:, 0] != wanted[:, 1]).all():
             margins = np.where(wanted[:, 1:], scores, -scores)
         else:
             margins = margins_from_scores(np.stack([np.zeros_like(scores), scores], axis=2), wanted[:, None])
-        agrees = self._settle(X, margins > 0, np.abs(margins), members, outputs=scores.ndim - 1, wanted=wanted)
+        agrees = self._settle(X, margins > 0, np.abs(margins) > doubt, members, wanted=wanted)
         least = np.finfo(margins.dtype).tiny
         wrong = (agrees != (margins > 0)) | np.isnan(margins)
         return np.where(wrong, np.where(agrees, least, -least), margins)
 
-    def _scores(self, X: FloatArray, members: slice) -> FloatArray:
-        scores = self._kernel.scores(X, members)
-        return scores if self._turns is None else scores - self._turns[members]
+    def _scored(self, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray | float]:
+        """Give scores, zero where labels turn, and by how much a label must have been reached to be sure."""
+        scores, doubt = evaluated(self._kernel, X, members)
+        if scores.ndim == 3:
+            doubt = 2 * doubt  # two scores are compared, and both may be off
+        if self._blurs is not None:
+            doubt = doubt + self._blurs[members]
+        return scores if self._turns is None else scores - self._turns[members], doubt
 
     def _settle(
-        self,
-        X: FloatArray,
-        answers: AnyArray,
-        gap: FloatArray,
-        members: slice,
-        *,
-        outputs: int,
-        wanted: BoolArray | None = None,
+        self, X: FloatArray, answers: AnyArray, sure: BoolArray, members: slice, *, wanted: BoolArray | None = None
     ) -> AnyArray:
-        """Ask the members themselves wherever rounding could have changed the answer.
+        """Ask the members themselves wherever rounding could have changed the answer, or a kernel has none (NaN).
 
-        `answers` are labels, or, with wanted classes, whether they are among them; `gap` says by how much they were
-        reached.
+        `answers` are labels, or, with wanted classes, whether they are among them.
         """
-        doubtful = self._doubtful(X, gap, members, outputs)
+        doubtful = ~sure
         for j in np.flatnonzero(doubtful.any(axis=0)):
             rows = np.flatnonzero(doubtful[:, j])
             codes = label_codes(self.models[members][j], self._decode(X[rows]), self._classes)
             answers[rows, j] = codes if wanted is None else wanted[rows, codes]
         return answers
-
-    def _doubtful(self, X: FloatArray, gap: FloatArray, members: slice, outputs: int) -> BoolArray:
-        # Two scores are compared where there are many classes: both may be off.
-        doubt = self._kernel.doubt(X, members) * outputs
-        if self._blurs is not None:
-            doubt = doubt + self._blurs[members]
-        # Not `gap <= doubt`: what a kernel cannot answer is NaN, and the member must.
-        return np.asarray(~(gap > doubt))
 
 
 def turning_points(thresholds: Sequence[Threshold | None], offsets: Sequence[float]) -> dict[str, FloatArray]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import FloatArray
+from betarce.ensemble.foreign import lightgbm
 
 # Probabilities may come in float32, and a threshold is rounded to the same: both are off by this much, relatively.
 _UNIT = float(np.finfo(np.float32).eps)
@@ -49,9 +50,7 @@ class Threshold:
         sign = 1 if self.positive == 1 else -1
         name = type(core).__name__
         if self.response == "decision_function":
-            # The exponential loss works with half the log-odds that the kernel speaks of.
-            scale = 2.0 if getattr(core, "loss", "") == "exponential" else 1.0
-            return sign * scale * self.level
+            return sign * score_per_decision(core) * self.level
         # A multinomial model of two classes has twice its decision function as log-odds (before scikit-learn 1.8).
         odd = getattr(core, "multi_class", None) == "multinomial"
         if name == "SGDClassifier":
@@ -68,32 +67,16 @@ class Threshold:
         return 8 * _UNIT / (self.level * (1 - self.level))
 
 
-def read_threshold(model: Any) -> tuple[Any, Threshold] | None:
-    """Take a threshold classifier of scikit-learn apart; None for anything else.
+def score_per_decision(core: Any) -> float:
+    """Give the score of a kernel that one unit of an estimator's decision function stands for.
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.model_selection import FixedThresholdClassifier
-    >>> model = FixedThresholdClassifier(LogisticRegression(), threshold=0.2).fit([[0.0], [1.0]], [0, 1])
-    >>> read_threshold(model)
-    (LogisticRegression(), Threshold(response='predict_proba', level=0.2, positive=1))
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> score_per_decision(GradientBoostingClassifier(loss="exponential"))
+    2.0
     """
-    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-
-    if type(model) is FixedThresholdClassifier:
-        inner = getattr(model, "estimator_", model.estimator)
-        level, label = model.threshold, model.pos_label
-    elif type(model) is TunedThresholdClassifierCV:
-        inner = model.estimator_
-        level, label = model.best_threshold_, model._curve_scorer._get_pos_label()
-    else:
-        return None
-    methods = ["predict_proba", "decision_function"] if model.response_method == "auto" else [model.response_method]
-    response = next((method for method in methods if hasattr(inner, method)), None)
-    if response is None or len(inner.classes_) != 2:
-        return None
-    if isinstance(level, str):
-        level = 0.5 if response == "predict_proba" else 0.0
-    positive = 1 if label is None or inner.classes_[1] == label else 0
-    return inner, Threshold(response, float(level), positive)
+    if type(core).__name__ == "LGBMClassifier":
+        return lightgbm.odds_per_decision(core)
+    # The exponential loss works with half the log-odds that the kernel speaks of.
+    return 2.0 if getattr(core, "loss", "") == "exponential" else 1.0

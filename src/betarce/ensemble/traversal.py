@@ -83,11 +83,13 @@ def masked_form(forest: ForestArrays, columns: Columns) -> tuple[Cuts, MaskedFor
     # The left side begins where the node itself does. Its leaves are never all 64: the right side has one at least.
     width = n_leaves[forest.children[2 * splits]].astype(np.uint64)
     left_side = ((np.uint64(1) << width) - np.uint64(1)) << first_leaf[splits].astype(np.uint64)
+    tree = np.searchsorted(forest.root, splits, side="right") - 1
+    first, keep = _merged(tree, feature, cut, (~left_side).astype(kind))
     masked = MaskedForest(
-        feature=feature,
-        cut=cut,
-        keep=(~left_side).astype(kind),
-        tree_start=np.searchsorted(splits, np.append(forest.root, len(forest.feature))),
+        feature=feature[first],
+        cut=cut[first],
+        keep=keep,
+        tree_start=np.searchsorted(tree[first], np.arange(len(forest.root) + 1)),
         leaf=_hashed_leaves(forest, splits, first_leaf, bits),
         output=forest.output,
         member_start=forest.member_start,
@@ -97,6 +99,16 @@ def masked_form(forest: ForestArrays, columns: Columns) -> tuple[Cuts, MaskedFor
         shift=kind(bits - int(np.log2(bits))),
     )
     return _cuts(cuts), masked
+
+
+def _merged(tree: IntArray, feature: IntArray, cut: IntArray, keep: AnyArray) -> tuple[IntArray, AnyArray]:
+    """Apply the masks of equal splits of one tree at once; in a symmetric tree, all splits of a level are equal."""
+    order = np.lexsort((cut, feature, tree))
+    keys = np.stack([tree, feature, cut])[:, order]
+    new = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)]
+    if not len(order):
+        return order, keep
+    return order[new], np.bitwise_and.reduceat(keep[order], np.flatnonzero(new))
 
 
 def _leaf_spans(forest: ForestArrays) -> tuple[IntArray, IntArray]:

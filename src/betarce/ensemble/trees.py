@@ -11,10 +11,12 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.ensemble import traversal
 from betarce.ensemble.forest_arrays import ForestArrays, TreeMember, assemble
 from betarce.ensemble.front import Front
+from betarce.ensemble.intervals import Interval
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.peeling import Peeled
+from betarce.ensemble.peeled import Peeled
 from betarce.ensemble.splits import Columns, place_splits
 from betarce.ensemble.tree_readers import read_member
+from betarce.ensemble.unreadable import Unreadable
 
 # Probabilities closer than this to 0 or 1 look alike on the log scale: a forest's own resolution is coarser.
 CLIP = 1e-6
@@ -64,6 +66,25 @@ class TreeKernel:
         Two classes: shape (n, m), the log-odds. More: shape (n, m, classes); the largest wins. NaN where a member may
         refuse to answer.
         """
+        sums = self._sums(X, members)
+        binary = sums.shape[2] == 1
+        if self.probability:
+            np.clip(sums, CLIP, 1 - CLIP, out=sums)
+            sums = np.log(sums) - np.log1p(-sums) if binary else np.log(sums)
+        return sums[:, :, 0] if binary else sums
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Forests add up probabilities."""
+        return self.probability
+
+    def probabilities(self, X: FloatArray, members: slice) -> Interval:
+        """Give the mean probabilities of forests; see `ProbabilityKernel`."""
+        sums = self._sums(X, members)
+        return Interval(sums, sums).widened(self.rounding[members][:, np.newaxis])
+
+    def _sums(self, X: FloatArray, members: slice) -> FloatArray:
+        """Add up leaves, shape (n, m, outputs); NaN where a member may refuse to answer."""
         first, last, _ = members.indices(len(self))
         last = max(first, last)
         X = np.ascontiguousarray(X, dtype=np.float64)
@@ -73,13 +94,9 @@ class TreeKernel:
         for start in range(0, len(X), step):
             self._write_sums(X[start : start + step], holed, first, last, sums[start : start + step])
         sums += self.forest.base[first:last]
-        binary = sums.shape[2] == 1
-        if self.probability:
-            np.clip(sums, CLIP, 1 - CLIP, out=sums)
-            sums = np.log(sums) - np.log1p(-sums) if binary else np.log(sums)
         if self.refused:
             sums[self._refusals(X)] = np.nan
-        return sums[:, :, 0] if binary else sums
+        return sums
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound the rounding error of a sum of so many leaves, shape (m,): it is the same at every point."""
@@ -133,14 +150,19 @@ def stack(models: Sequence[Peeled]) -> TreeKernel | None:
     Parameters
     ----------
     models : sequence of Peeled
-        LightGBM's, XGBoost's or scikit-learn's classifiers, all of one class, fitted on the same classes. Their numbers
-        of trees and leaves may differ, and what stands before them.
+        LightGBM's, XGBoost's, CatBoost's or scikit-learn's classifiers, all of one class, fitted on the same classes.
+        Their numbers of trees and leaves may differ, and what stands before them.
 
     Returns
     -------
     TreeKernel or None
-        None if they are not of one such family, or hold something that the kernel cannot say exactly: categories in a
-        column of numbers, linear leaves, an initial estimator, dropout, a zero that means missing.
+        None if they are not of one such family.
+
+    Raises
+    ------
+    Unreadable
+        If they hold something that the kernel cannot say exactly: categories in a column of numbers, linear leaves, an
+        initial estimator, dropout, a zero that means missing.
 
     Examples
     --------
@@ -159,15 +181,17 @@ def stack(models: Sequence[Peeled]) -> TreeKernel | None:
         return None
     members = []
     for model in models:
-        member = read_member(model.core)
-        if member is None or not member.trees or not _same_task(model, models[0]):
+        member = read_member(model.core, model.witness)
+        if member is None:
             return None
+        if not member.trees or not _same_task(model, models[0]):
+            raise Unreadable(f"{type(model.core).__name__} without trees, or of other columns than its siblings")
         if model.front is not None and model.front.sparse and not member.sparse:
-            return None
+            raise Unreadable(f"{type(model.core).__name__} on sparse matrices")
         members.append(member)
     placed = place_splits(members, [model.front for model in models])
     if placed is None:
-        return None
+        raise Unreadable(f"{type(cores[0]).__name__} with categories in a column of numbers")
     return TreeKernel(
         forest=assemble(placed[0]),
         columns=placed[1],

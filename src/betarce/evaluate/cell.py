@@ -42,7 +42,7 @@ from betarce.evaluate.contest import Answer, Arena, answer_of, configured
 from betarce.evaluate.forms import FORMS
 from betarce.evaluate.members import kept_members
 from betarce.evaluate.plan import Cell, Method, Plan
-from betarce.evaluate.records import Record
+from betarce.evaluate.records import SCORES, Record
 from betarce.evaluate.remembered import Remembered
 from betarce.evaluate.scene import Scene
 from betarce.evaluate.store import Store, fingerprint_of
@@ -55,8 +55,6 @@ from betarce.robustify import BetaRCE
 from betarce.robustify.model import explained_model, probe_rows
 from betarce.seeding import derive, generator
 from betarce.spaces import Given, check_space
-
-_SCORES = ("robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed")
 
 
 def run_cell(cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -207,11 +205,9 @@ class _Stage:
             "seed": base.seed,
             "rows": fingerprint_of(self.fold.X_train, np.asarray(self.fold.y_train), self.scene.originals),
         }
-        kept = self.store.read(definition)
-        if kept is not None:
-            base.recall(kept)
+        recalled = self.store.read(definition, base.recall)
         base.explain(self.scene.originals, self.scene.targets, self.problem, self.scene.box, [])
-        if kept is None:
+        if not recalled:
             self.store.write(definition, base.kept())
 
     def _chosen(self, method: Method, base: Remembered | None) -> dict[str, Any]:
@@ -316,7 +312,7 @@ class _Stage:
 
     @property
     def _scores(self) -> list[str]:
-        return [*_SCORES, *map(_under, self.plan.audit_spaces)]
+        return [*SCORES, *map(_under, self.plan.audit_spaces)]
 
     def _blank(self, reason: str) -> Record:
         scores = dict.fromkeys([*self._scores, "evaluations", "ms"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from betarce.errors import InvalidInput, require
+from betarce.errors import InvalidInput
 from betarce.evaluate.contest import TUNING_MEMBERS, Arena, answer_of
 from betarce.evaluate.forms import FORMS
 from betarce.evaluate.grids import Grid, check_grids
@@ -15,7 +15,8 @@ from betarce.evaluate.scene import MEANS, Scene
 from betarce.explainers import EXPLAINERS, Dice, check_explainer
 from betarce.progress import progress
 from betarce.robustify import BetaRCE
-from betarce.robustify.style import BLUE, GREEN, GREY, ORANGE
+from betarce.robustify.labels import write_labels
+from betarce.robustify.style import BLUE, GREEN, GREY, ORANGE, new_axes
 from betarce.seeding import check_seed
 from betarce.spaces import Given, check_space
 
@@ -43,24 +44,43 @@ class Comparison:
     def __repr__(self) -> str:
         return f"Comparison({self.per_row['method'].nunique()} methods, {self.per_row['row'].nunique()} rows)"
 
+    def __str__(self) -> str:
+        """Lay the means out for a terminal of 80 columns."""
+        table = self.summary()
+        shown = pd.DataFrame(
+            {
+                "found": [f"{share:.0%}" for share in table["found"]],
+                "robustness": [
+                    "-" if np.isnan(mean) else f"{mean:.3f} ± {error:.3f}"
+                    for mean, error in zip(table["robustness"], table["robustness_se"], strict=True)
+                ],
+                "L1": _short(table["proximity_l1"]),
+                "to base": _short(table["distance_to_base"]),
+                "changed": _short(table["changed"]),
+                "ms": _short(table["ms"]),
+            },
+            index=table.index.rename(None),
+        )
+        return f"{self!r}, delta {self.delta:g}\n{shown.to_string()}"
+
     def summary(self) -> pd.DataFrame:
         """Give one line a method: means, and the standard error of the robustness.
 
-        A row without an answer lowers "found" and has no part in the other means; read them together.
+        A row without an answer lowers "found" and has no part in the other means; read them together. `print` of the
+        comparison itself shows the most important ones, rounded.
         """
         groups = self.per_row.groupby("method", sort=False)
         table = groups[list(MEANS)].mean()
-        table.insert(2, "robustness_se", groups["robustness"].sem())
+        table.insert(0, "robustness_se", groups["robustness"].sem())
         table.insert(0, "rows", groups.size())
-        return table
+        # A narrow terminal hides the middle of a table: what matters most stands at its ends.
+        first, last = ["robustness", "proximity_l1", "found", "robustness_se"], ["distance_to_base", "changed", "ms"]
+        return table[[*first, *table.columns.difference([*first, *last], sort=False), *last]]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw robustness against distance, one mark a method; gives the matplotlib axes."""
-        plt = require("matplotlib.pyplot", extra="plot", purpose="A plot")
-        ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")[1] if ax is None else ax
+        ax = new_axes(ax, 6.4, 4.4)
         table = self.summary().dropna(subset="proximity_l1")
-        spread = np.ptp(table[["proximity_l1", "robustness"]].to_numpy(), axis=0) + 1e-9
-        marked: list[Any] = []
         for name, line in table.iterrows():
             ours = str(name).startswith("betarce")
             color = GREEN if ours else BLUE if np.isnan(line["distance_to_base"]) else ORANGE
@@ -68,11 +88,6 @@ class Comparison:
             ax.errorbar(
                 *at, yerr=line["robustness_se"], fmt="*" if ours else "o", ms=13 if ours else 7, color=color, lw=1
             )
-            found = "" if line["found"] == 1 else f" ({line['found']:.0%} found)"
-            # The names of neighbours go above and below.
-            taken = sum((np.abs(np.subtract(at, other)) < (0.25, 0.06) * spread).all() for other in marked)
-            marked.append(at)
-            ax.annotate(f"{name}{found}", at, xytext=(8, 4 - 14 * taken), textcoords="offset points", fontsize=8)
         ax.axhline(self.delta, color=GREY, lw=0.8, ls="--")
         place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "xytext": (-4, 3)}
         ax.annotate(f"delta = {self.delta:g}", (1, self.delta), ha="right", fontsize=8, **place)
@@ -82,7 +97,23 @@ class Comparison:
             ylabel="share of fresh models that keep the class",
             title="Robustness against distance",
         )
+        self._write_names(ax, table)
         return ax
+
+    def _write_names(self, ax: Any, table: pd.DataFrame) -> None:
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        ax.set(xlim=(left, right), ylim=(low, high))  # what is written does not move them
+        x, y, error = (table[name].to_numpy() for name in ("proximity_l1", "robustness", "robustness_se"))
+        thick = (right - left) / 300
+        bars = np.stack([x - thick, y - np.nan_to_num(error), x + thick, y + np.nan_to_num(error)], axis=1)
+        line = (left, self.delta - (high - low) / 300, right, self.delta + (high - low) / 300)
+        word = (right - 0.2 * (right - left), self.delta, right, self.delta + 0.06 * (high - low))
+        names = [f"{name}{'' if found == 1 else f' ({found:.0%} found)'}" for name, found in table["found"].items()]
+        write_labels(ax, np.stack([x, y], axis=1), names, obstacles=[*bars, line, word])
+
+
+def _short(means: "pd.Series[Any]") -> list[str]:
+    return ["-" if np.isnan(mean) else f"{mean:.3g}" for mean in means]
 
 
 def compare(

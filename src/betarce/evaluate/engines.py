@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import delayed
 from joblib.parallel import get_active_backend
 
 import betarce
@@ -29,6 +29,7 @@ from betarce.errors import InvalidInput
 from betarce.evaluate.engine_dask import dask_client, over_dask
 from betarce.evaluate.engine_ray import over_ray, ray_library
 from betarce.evaluate.workers import ATTEMPTS, GIVEN_UP, Compute, Function, Outcome, attempt
+from betarce.parallel import parallel
 
 ENGINES = ("local", "dask", "ray")
 
@@ -113,11 +114,11 @@ def _over_joblib(n_jobs: int | None, function: Function, items: Sequence[Any]) -
     while waiting:
         suspects = [item for item in waiting if deaths[item]]
         sent: list[Any] = []
-        parallel = Parallel(
-            n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=1 if suspects else "n_jobs"
+        workers = parallel(
+            n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=1 if suspects else "n_jobs"
         )
         try:
-            for outcome in parallel(_calls(function, suspects or list(waiting), sent)):
+            for outcome in workers(_calls(function, suspects or list(waiting), sent)):
                 del waiting[outcome.item]
                 yield outcome
         except BrokenProcessPool:

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from betarce.arrays import AnyArray
 from betarce.drawing import draw_members
-from betarce.errors import MemberWarning
+from betarce.errors import CorruptFile, MemberWarning
 from betarce.evaluate.store import Store, fingerprint_of
 from betarce.models.recipe import Recipe, Table
 from betarce.models.stored import pack, unpack
@@ -33,16 +34,25 @@ def kept_members(
         "n": n,
         "seed": seed,
     }
-    arrays = store.read(definition)
-    if arrays is not None:
-        for text in arrays.pop(_SAID):
-            warnings.warn(str(text), MemberWarning)
-        return unpack(arrays)
+    kept = store.read(definition, lambda arrays: _decoded(arrays, n))
+    if kept is not None:
+        said, models = kept
+        for text in said:
+            warnings.warn(text, MemberWarning)
+        return models
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MemberWarning)
         models = draw_members(space, recipe, table, {role: n}, seed=seed, verbose=-1)[role].models
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    said = [str(each.message) for each in caught if issubclass(each.category, MemberWarning)]
-    store.write(definition, {**pack(models), _SAID: np.array(said, dtype=np.str_)})
+    texts = [str(each.message) for each in caught if issubclass(each.category, MemberWarning)]
+    store.write(definition, {**pack(models), _SAID: np.array(texts, dtype=np.str_)})
     return models
+
+
+def _decoded(arrays: dict[str, AnyArray], n: int) -> tuple[list[str], list[object]]:
+    said = arrays.pop(_SAID, None)
+    models = unpack(arrays)
+    if said is None or said.dtype.kind != "U" or said.ndim != 1 or len(models) != n:
+        raise CorruptFile("it does not hold these members")
+    return said.tolist(), models

@@ -1,7 +1,7 @@
 """Plans as TOML files: every key checked, and what it cannot mean refused with its place."""
 
+import math
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -11,18 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from betarce.data import PAPER_NAMES
+from betarce.documents import parse_toml
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.evaluate.contest import configured
 from betarce.evaluate.forms import FORMS
 from betarce.evaluate.grids import PAPER_GRIDS, Grid, configurations
 from betarce.evaluate.plan import Method, Plan, parameters_of
 from betarce.explainers import EXPLAINERS
-from betarce.files import digest, read_text
+from betarce.files import MOST_BYTES_BY_HAND, digest, read_text
 from betarce.models.families import FAMILIES
 from betarce.posterior import Prior, check_prior
 from betarce.robustify.sizes import AMOUNTS
 from betarce.spaces import SPACES
 
+_MOST = 1_000_000
+_MOST_FOLDS = 1000
+_MOST_CONFIGURATIONS = 10_000
+_LONGEST_NAME = 100  # files are named after methods
 _METHOD_KEYS = ("method", "parameters", "grid")
 
 
@@ -48,9 +53,9 @@ def read_plan(plan: str | os.PathLike[str]) -> Plan:
     """
     path, text = _path(plan), plan_text(plan)
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not valid TOML: {error}.") from error
+        document = parse_toml(text)
+    except CorruptFile as error:
+        raise InvalidInput(f"{path} is {error}.") from error
     return plan_of(document, what=str(path))
 
 
@@ -58,7 +63,7 @@ def plan_text(plan: str | os.PathLike[str]) -> str:
     """Give a plan as it was written."""
     path = _path(plan)
     try:
-        return read_text(path)
+        return read_text(path, most=MOST_BYTES_BY_HAND)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise InvalidInput(
             f"There is no plan {os.fspath(plan)!r}: neither a file, nor one of those that come along: "
@@ -155,10 +160,12 @@ def _names(known: Iterable[str], *, least: int = 1) -> Callable[[Any, str], tupl
     return read
 
 
-def _whole(least: int) -> Callable[[Any, str], int]:
+def _whole(least: int, most: int = _MOST) -> Callable[[Any, str], int]:
     def read(value: Any, place: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise InvalidInput(f"{place}: must be a whole number >= {least}; got {value!r}.")
+        if value > most:
+            raise InvalidInput(f"{place}: must be at most {most:,}; got {value!r}.")
         return value
 
     return read
@@ -200,6 +207,9 @@ def _methods(value: Any, place: str) -> tuple[Method, ...]:
     if not sections:
         raise InvalidInput(f"{place}: must hold at least one section, such as [methods.betarce]; got none.")
     file = place.removesuffix(", key 'methods'")
+    wrong = [name for name in sections if not 0 < len(name) <= _LONGEST_NAME]
+    if wrong:
+        raise InvalidInput(f"{place}: a name must have 1 to {_LONGEST_NAME} characters; got {wrong[0]!r}.")
     return tuple(_method(name, content, f"{file}, [methods.{name}]") for name, content in sections.items())
 
 
@@ -223,6 +233,11 @@ def _method(name: str, content: Any, place: str) -> Method:
     both = [key for key in found.parameters if key in found.grid]
     if both:
         raise InvalidInput(f"{place}: {both[0]!r} is both in `parameters` and in `grid`.")
+    n = math.prod(len(values) for values in found.grid.values())
+    if n > _MOST_CONFIGURATIONS:
+        raise InvalidInput(
+            f"{place}, key 'grid': must give at most {_MOST_CONFIGURATIONS:,} configurations; got {n:,}."
+        )
     for configuration in configurations(found.full_grid):
         try:
             configured(method, configuration)
@@ -280,12 +295,12 @@ _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "confidences": _shares,
     "n_models": _n_models,
     "prior": _prior,
-    "folds": _whole(2),
+    "folds": _whole(2, _MOST_FOLDS),
     "run_folds": _wholes,
     "rows": _whole(1),
     "audit_members": _whole(1),
     "audit_spaces": _names(SPACES, least=0),
     "tuning_rows": _whole(1),
     "tuning_members": _whole(1),
-    "seed": _whole(0),
+    "seed": _whole(0, 2**63 - 1),
 }

@@ -2,11 +2,11 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -14,9 +14,12 @@ import betarce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.evaluate.plan import Cell, Plan
 from betarce.files import digest, read_text, seal, unseal
+from betarce.robustify.result import Status
 
 Record = dict[str, Any]
 FORMAT = 1
+SCORES = ("robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed")
+STATUSES = ("found", "failed", *get_args(Status))
 CELL = [each.name for each in fields(Cell)]
 _GROUP = ["method", "base", "delta", "confidence"]
 _MEANS = ["found", "robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed", "ms"]
@@ -77,7 +80,90 @@ def read_cell(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> dict[str, 
                 f"{path} is of another {what} ({found!r} instead of {wanted!r}). It was left as it is: choose another "
                 "folder for the results, or move the file away."
             )
+    try:
+        _check_content(document, plan)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise CorruptFile(f"{path} cannot be used: it is not what a cell writes: {error}.") from error
     return document
+
+
+def _check_content(document: Mapping[str, Any], plan: Plan) -> None:
+    """Refuse what no run of this plan writes, whatever the digest says."""
+    if set(document) != set(_CONTENT):
+        raise ValueError(f"it has the fields {sorted(set(document) ^ set(_CONTENT))} too many or too few")
+    for name, check in _CONTENT.items():
+        if not check(document[name], plan):
+            raise ValueError(f"{name!r} is {str(document[name])[:200]}")
+    for record in document["records"]:
+        _check_record(record, plan)
+    if document["fingerprint"] != fingerprint(document["records"]):
+        raise ValueError("its records are not those of its fingerprint")
+
+
+def _check_record(record: Any, plan: Plan) -> None:
+    scores = [*SCORES, *(f"robustness_{space}" for space in plan.audit_spaces)]
+    known = {**_RECORD, **dict.fromkeys(scores, _is_score)}
+    if not isinstance(record, dict) or set(record) != set(known):
+        raise ValueError("a record has other fields than records have")
+    for name, check in known.items():
+        if not check(record[name]):
+            raise ValueError(f"a record says {name} = {str(record[name])[:200]}")
+    if record["method"] not in [method.name for method in plan.methods]:
+        raise ValueError(f"a record is of the method {record['method'][:200]!r}, which the plan lacks")
+    if record["found"] != (record["status"] in ("found", "certified")):
+        raise ValueError(f"a record with the status {record['status']!r} says found = {record['found']}")
+    if None not in (record["n_agree"], record["n_models"]) and record["n_agree"] > record["n_models"]:
+        raise ValueError(f"a record says that {record['n_agree']} of {record['n_models']} agree")
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (type(value) is int and value >= 0)
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and value >= 0)
+
+
+def _is_share(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and 0 <= value <= 1)
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+_CONTENT: Mapping[str, Callable[[Any, Plan], bool]] = {
+    "betarce_cell": lambda value, _: type(value) is int,
+    "version": lambda value, _: _is_text(value),
+    "cell": lambda value, _: isinstance(value, dict),
+    "seed": lambda value, plan: type(value) is int and value == plan.seed,
+    "plan_digest": lambda value, _: _is_text(value),
+    "plan": lambda value, plan: digest(value) == plan.digest,
+    "fingerprint": lambda value, _: _is_text(value),
+    "data_digest": lambda value, _: _is_text(value),
+    "n_train": lambda value, _: type(value) is int and value > 0,
+    "accuracy": lambda value, _: type(value) is float and 0 <= value <= 1,
+    "warnings": lambda value, _: isinstance(value, list) and all(map(_is_text, value)),
+    "records": lambda value, _: isinstance(value, list),
+}
+_RECORD: Mapping[str, Callable[[Any], bool]] = {
+    "method": _is_text,
+    "base": lambda value: value is None or _is_text(value),
+    "parameters": lambda value: isinstance(value, dict),
+    "delta": _is_share,
+    "confidence": _is_share,
+    "row": lambda value: type(value) is int and value >= 0,
+    "found": lambda value: type(value) is bool,
+    "status": lambda value: value in STATUSES,
+    "reason": _is_text,
+    "evaluations": _is_count,
+    "ms": _is_score,
+    "n_agree": _is_count,
+    "n_models": _is_count,
+    "lower_bound": _is_share,
+    "upper_bound": _is_share,
+    "members": lambda value: value in (None, "fresh", "search"),
+}
 
 
 def finished_cells(plan: Plan, out: str | os.PathLike[str], cells: Iterable[Cell]) -> list[tuple[Cell, dict[str, Any]]]:

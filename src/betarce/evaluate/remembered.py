@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from betarce.arrays import AnyArray, FloatArray
+from betarce.errors import CorruptFile
 from betarce.explainers import Explained, Explainer, Problem
 from betarce.features import Box
 from betarce.seeding import derive
@@ -70,12 +71,21 @@ class Remembered:
             **{name: np.array(c) for name, c in zip(_Answer._fields, columns, strict=True)},
         }
 
-    def recall(self, kept: Mapping[str, AnyArray]) -> None:
-        """Take over answers from `kept`."""
-        for i, key in enumerate(kept["key"]):
-            values = [kept[name][i] for name in _Answer._fields]
-            point, found, reason, n_evaluations, seconds = values
-            self._answers[key.tobytes()] = _Answer(point, bool(found), str(reason), int(n_evaluations), float(seconds))
+    def recall(self, kept: Mapping[str, AnyArray]) -> bool:
+        """Take over answers from `kept`; True, or CorruptFile if they are none."""
+        columns = {name: kept.get(name, np.empty(0)) for name in ("key", *_Answer._fields)}
+        n = len(columns["key"])
+        kinds = dict(zip(columns, ("u", "f", "b", "U", "iu", "f"), strict=True))
+        shaped = all(
+            array.ndim == (2 if name in ("key", "point") else 1) and len(array) == n and array.dtype.kind in kinds[name]
+            for name, array in columns.items()
+        )
+        if not shaped or set(kept) != set(columns) or columns["key"].dtype != np.uint8:
+            raise CorruptFile("it does not hold answers")
+        values = [columns[name].tolist() for name in _Answer._fields[1:]]
+        for key, point, *rest in zip(columns["key"], columns["point"], *values, strict=True):
+            self._answers[key.tobytes()] = _Answer(point, *rest)
+        return True
 
     def seconds(self, originals: FloatArray, targets: AnyArray) -> float:
         """Say how long the explainer took for these rows, all of which it has answered."""

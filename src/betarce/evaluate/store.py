@@ -1,25 +1,25 @@
-"""What took long to compute, kept on disk by all that defines it, so that cells and later runs share it."""
+"""A disk cache keyed by everything that defines its content, which cells and later runs share."""
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 import betarce
 from betarce.arrays import AnyArray
 from betarce.errors import BetarceWarning, CorruptFile
-from betarce.files import digest, write_whole
+from betarce.evaluate.array_file import from_bytes, to_bytes
+from betarce.files import digest, read_bytes, write_whole
 
 Arrays = Mapping[str, AnyArray]
-_MAGIC = b"betarce arrays 1\n"
-_SEAL = 32
+T = TypeVar("T")
+_MOST_BYTES = 2**32
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm", "dice-ml")
 
 
@@ -35,13 +35,21 @@ class Store:
 
     folder: str | os.PathLike[str] | None
 
-    def read(self, definition: Mapping[str, Any]) -> dict[str, AnyArray] | None:
-        """Give what was kept under a definition; None if nothing was, or if it is damaged, which is said."""
+    def read(self, definition: Mapping[str, Any], decode: Callable[[dict[str, AnyArray]], T]) -> T | None:
+        """Give what was kept under a definition, decoded; None if nothing was, or if it is damaged, which is said.
+
+        Parameters
+        ----------
+        definition : mapping
+            All that defines the content.
+        decode : callable (dict of arrays) -> object
+            Raises CorruptFile for arrays that are not what it takes.
+        """
         if self.folder is None:
             return None
         path = self._path(definition)
         try:
-            return _unsealed(path.read_bytes())
+            return decode(from_bytes(read_bytes(path, most=_MOST_BYTES)))
         except FileNotFoundError:
             return None
         except CorruptFile as error:
@@ -54,7 +62,7 @@ class Store:
             return
         path = self._path(definition)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _sealed(arrays))
+        write_whole(path, to_bytes(arrays))
 
     def _path(self, definition: Mapping[str, Any]) -> Path:
         assert self.folder is not None
@@ -76,18 +84,3 @@ def _version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:
         return ""
-
-
-def _sealed(arrays: Arrays) -> bytes:
-    body = BytesIO()
-    np.savez(body, **arrays)  # type: ignore[arg-type]  # none of our names is "file"
-    return _MAGIC + blake2b(body.getvalue(), digest_size=_SEAL).digest() + body.getvalue()
-
-
-def _unsealed(content: bytes) -> dict[str, AnyArray]:
-    start = len(_MAGIC) + _SEAL
-    body = content[start:]
-    if not content.startswith(_MAGIC) or content[len(_MAGIC) : start] != blake2b(body, digest_size=_SEAL).digest():
-        raise CorruptFile("it is not whole, or not a file of betarce")
-    with np.load(BytesIO(body), allow_pickle=False) as arrays:
-        return dict(arrays)

@@ -104,34 +104,39 @@ class Column:
         unknown = np.flatnonzero((codes < 0) & ~missing)
         if unknown.size:
             raise InvalidInput(
-                f"`{what}` has {values.iloc[unknown[0]]!r} in column {self.name!r}, row {unknown[0]}; the training "
-                f"table knows only {listing(self.levels)}. To allow more, declare its levels: "
-                f"features={{{self.name!r}: betarce.categorical([...])}}."
+                f"`{what}` has {values.iloc[unknown[0]]!r} in column {self.name!r}, row "
+                f"{_label(values.index[unknown[0]])}; the training table knows only {listing(self.levels)}. To "
+                f"allow more, declare its levels: features={{{self.name!r}: betarce.categorical([...])}}."
             )
         codes[missing] = np.nan
-        self._check_missing(missing, what)
+        self._check_missing(missing, values.index, what)
         return codes
 
     def _encode_numbers(self, values: "pd.Series[Any]", what: str) -> FloatArray:
         if not is_number_like(values):
             raise InvalidInput(f"`{what}` must hold numbers in column {self.name!r}, as the training table does.")
-        return self._checked(_to_floats(values), what)
+        return self._checked(_to_floats(values), values.index, what)
 
-    def _checked(self, numbers: FloatArray, what: str) -> FloatArray:
+    def _checked(self, numbers: FloatArray, names: "pd.Index[Any]", what: str) -> FloatArray:
         infinite = np.flatnonzero(np.isinf(numbers))
         if infinite.size:
             raise InvalidInput(
-                f"`{what}` must hold finite numbers; row {infinite[0]}, column {self.name!r} is {numbers[infinite[0]]}."
+                f"`{what}` must hold finite numbers; row {_label(names[infinite[0]])}, column {self.name!r} is "
+                f"{numbers[infinite[0]]}."
             )
-        self._check_missing(np.isnan(numbers), what)
+        self._check_missing(np.isnan(numbers), names, what)
         return numbers
 
-    def _check_missing(self, missing: BoolArray, what: str) -> None:
+    def _check_missing(self, missing: BoolArray, names: "pd.Index[Any]", what: str) -> None:
         if missing.any() and not self.missing:
             raise InvalidInput(
-                f"`{what}` has no value in column {self.name!r}, row {np.flatnonzero(missing)[0]} "
+                f"`{what}` has no value in column {self.name!r}, row {_label(names[missing][0])} "
                 f"({int(missing.sum())} such rows), where the training table is complete. Impute or drop them first."
             )
+
+
+def _label(name: Hashable) -> str:
+    return repr(name) if isinstance(name, str) else str(name)
 
 
 def infer_column(values: "pd.Series[Any]", name: Hashable, rule: Rule, *, guess_step: bool) -> Column:

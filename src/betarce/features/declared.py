@@ -27,17 +27,17 @@
 """
 
 import os
-import tomllib
 from collections.abc import Callable, Hashable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from betarce.errors import CorruptFile, InvalidInput, require
+from betarce.documents import parse_toml, parse_yaml
+from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import rules as make
 from betarce.features.rules import Kind, Rule
-from betarce.files import check_path, read_text
+from betarce.files import MOST_BYTES_BY_HAND, check_path, read_text
 
 _SECTIONS = ("columns", "groups", "max_changes")
 _NUMBERS = ("continuous", "integer")
@@ -126,23 +126,17 @@ def _read(path: Path) -> Any:
     if suffix not in (".toml", ".yaml", ".yml"):
         raise InvalidInput(f"A file of rules must end in .toml, .yaml or .yml; got {str(path)!r}.")
     try:
-        text = read_text(path)
+        text = read_text(path, most=MOST_BYTES_BY_HAND)
     except (FileNotFoundError, IsADirectoryError):
         raise InvalidInput(
             f"There is no file of rules at {str(path)!r}. `betarce init data.csv` writes one to edit."
         ) from None
     except CorruptFile as error:
         raise InvalidInput(f"{path} cannot be read: {error}.") from error
-    if suffix == ".toml":
-        try:
-            return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InvalidInput(f"{path} is not valid TOML: {error}.") from error
-    yaml = require("yaml", extra="yaml", purpose=f"Reading {path.name}")
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not valid YAML: {error}.") from error
+        return parse_toml(text) if suffix == ".toml" else parse_yaml(text, name=path.name)
+    except CorruptFile as error:
+        raise InvalidInput(f"{path} is {error}.") from error
 
 
 def _table(value: Any, what: str, place: str) -> Mapping[Any, Any]:
@@ -270,7 +264,11 @@ NO_LEVEL = {"none": True}
 
 def _transitions(value: Any) -> Rule:
     if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-        return make.transitions({_level(start): _values(ends) for start, ends in value})
+        starts = [_level(start) for start, _ in value]
+        twice = [start for i, start in enumerate(starts) if start in starts[:i]]
+        if twice:
+            raise InvalidInput(f"must say once what may become of each value; {twice[0]!r} is there twice.")
+        return make.transitions({start: _values(ends) for start, (_, ends) in zip(starts, value, strict=True)})
     if not isinstance(value, Mapping):
         raise InvalidInput(f'must say what may become what, such as {{rent = ["own"], own = []}}; got {value!r}.')
     return make.transitions({start: _values(ends) for start, ends in value.items()})

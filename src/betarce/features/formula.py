@@ -25,6 +25,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {"min": np.minimum, "max": np.maximum}
 _LONGEST = 1000
+_DEEPEST = 300
 _ALLOWED = "+ - * / **, brackets, numbers, min(...), max(...) and column names (`in backticks` where they have spaces)"
 
 
@@ -54,6 +55,8 @@ class Formula:
             raise InvalidInput(f"A formula must be text such as 'debt / income'; got {self.text!r}.")
         if len(self.text) > _LONGEST:
             raise InvalidInput(f"A formula must have at most {_LONGEST} characters; got {len(self.text)}.")
+        if _depth(self._tree[0]) > _DEEPEST:
+            raise InvalidInput(f"A formula must have at most {_DEEPEST} operations in a row; got {self.text!r}.")
         _check(self._tree[0], self._tree[1])
         if not self.names:
             raise InvalidInput(f"A formula must name at least one column; got {self.text!r}.")
@@ -76,18 +79,39 @@ class Formula:
     @cached_property
     def _tree(self) -> tuple[ast.expr, dict[str, str]]:
         quoted: dict[str, str] = {}
+        prefix = "_quoted_"
+        while prefix in self.text:  # a column may be called anything
+            prefix += "_"
 
         def mark(found: re.Match[str]) -> str:
-            name = f"_quoted_{len(quoted)}"
+            name = f"{prefix}{len(quoted)}"
             quoted[name] = found[1]
-            return name
+            return f" {name} "  # a`b` names nothing, and must not become one name
 
+        text = _QUOTED.sub(mark, self.text).strip()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # "1or a" is doubtful Python, and refused below anyway
-                return ast.parse(_QUOTED.sub(mark, self.text).strip(), mode="eval").body, quoted
+                return _with_names_as_written(ast.parse(text, mode="eval").body, text), quoted
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise InvalidInput(f"The formula {self.text!r} cannot be read. It may use {_ALLOWED}.") from None
+
+
+def _with_names_as_written(tree: ast.expr, text: str) -> ast.expr:
+    """Undo what Python does to names: it reads the ligature of "ﬁle" as two letters, another column perhaps."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = ast.get_source_segment(text, node) or node.id
+    return tree
+
+
+def _depth(tree: ast.expr) -> int:
+    level: list[ast.AST] = [tree]
+    depth = 0
+    while level:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return depth
 
 
 def _check(node: ast.expr, quoted: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ from betarce.features.space import FeatureSpace
 _FEW = 10
 _MANY = 50
 _LEAST_ROWS = 20  # fewer say nothing about how often values repeat
-_DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?"
+DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?"
 
 
 def hints(table: pd.DataFrame, space: FeatureSpace) -> dict[Hashable, str]:
@@ -38,7 +38,7 @@ def _hint(values: "pd.Series[Any]", column: Column) -> str:
     if len(values) < _LEAST_ROWS:
         return ""
     if column.kind == "categorical":
-        if present.map(lambda value: isinstance(value, str)).all() and present.astype(str).str.fullmatch(_DATE).all():
+        if present.map(lambda value: isinstance(value, str)).all() and present.astype(str).str.fullmatch(DATE).all():
             return "Looks like dates. Turn them into numbers (days since ...), or leave the column out."
         if len(distinct) > _MANY or len(distinct) == len(values):
             return f"{len(distinct)} different texts in {len(values)} rows. If it is an identifier, leave it out."

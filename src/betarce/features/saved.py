@@ -18,6 +18,7 @@ from betarce.errors import CorruptFile, InvalidInput, MissingExtra, require
 from betarce.features.columns import Column
 from betarce.features.forms import ArrayForm, Form, NarwhalsForm, PandasForm, is_text
 from betarce.features.formula import Formula
+from betarce.features.plausible import check_plausible
 from betarce.features.rules import Kind, Rule
 from betarce.features.space import FeatureSpace
 from betarce.features.values import plain, plain_float, unplain, unplain_float
@@ -58,7 +59,7 @@ def to_plain(space: FeatureSpace) -> dict[str, Any]:
     return {
         "betarce_features": FORMAT,
         "columns": [_plain_column(column) for column in space.columns],
-        "rules": [[_plain_name(name), _plain_rule(rule)] for name, rule in space.rules.items()],
+        "rules": plain_rules(space.rules),
         "form": _plain_form(space.form),
         **({} if space.max_changes is None else {"max_changes": int(space.max_changes)}),
     }
@@ -77,8 +78,9 @@ def from_plain(data: Any) -> FeatureSpace:
             raise CorruptFile("it holds no feature space of betarce")
         check_format(data["betarce_features"], FORMAT, "feature space")
         columns = tuple(_column(part) for part in data["columns"])
-        rules = {unplain(name): _rule(part) for name, part in data["rules"]}
+        rules = rules_of_plain(data["rules"])
         space = FeatureSpace(columns, rules, _form(data["form"]), data.get("max_changes"))
+        check_plausible(space)
         if not same_data(to_plain(space), data):
             raise CorruptFile("its feature space says something that no feature space means")
         return space
@@ -94,15 +96,20 @@ def faults_are_corrupt(what: str) -> Iterator[None]:
     """Turn whatever goes wrong with data of the wrong shape into a CorruptFile."""
     try:
         yield
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptFile(f"its {what} cannot be read: {type(error).__name__}: {error}") from error
 
 
 def check_format(stated: Any, known: int, what: str) -> None:
-    """Refuse formats that this version does not know."""
+    """Refuse formats of other versions."""
     if isinstance(stated, int) and not isinstance(stated, bool) and stated > known:
         raise CorruptFile(
-            f"its {what} has format {stated}, but this version of betarce reads up to format {known}. Upgrade betarce"
+            f"its {what} has format {stated}, but this version of betarce reads format {known}. Upgrade betarce"
+        )
+    if type(stated) is int and 0 < stated < known:
+        raise CorruptFile(
+            f"its {what} has format {stated}, of an older version of betarce; this version reads format {known}. Make "
+            "it again, or read it with the version that wrote it"
         )
     if stated != known or isinstance(stated, bool):
         raise CorruptFile(f"its {what} has the unknown format {stated!r}")
@@ -166,6 +173,19 @@ def _truth(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{value!r} is not a truth value")
     return value
+
+
+def plain_rules(rules: Mapping[Any, Rule]) -> list[Any]:
+    """Write rules as plain data: pairs of column and rule, since a column may be called by any value."""
+    return [[_plain_name(name), _plain_rule(rule)] for name, rule in rules.items()]
+
+
+def rules_of_plain(data: Any) -> dict[Hashable, Rule]:
+    """Read rules from plain data."""
+    rules = {unplain(name): _rule(part) for name, part in data}
+    if len(rules) < len(data):
+        raise ValueError("a column has rules twice")
+    return rules
 
 
 def _plain_rule(rule: Rule) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
+from betarce.documents import LARGEST
 from betarce.errors import InvalidInput
 from betarce.features.columns import Column
 from betarce.features.declared import NO_LEVEL
@@ -190,7 +191,7 @@ def _toml(value: Any) -> str:
             return "true" if value else "false"
         case str():
             return _text(value)
-        case int():
+        case int() if abs(value) < LARGEST:
             return str(value)
         case float():
             return repr(float(value)) if math.isfinite(value) else str(float(value))

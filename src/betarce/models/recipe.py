@@ -21,6 +21,8 @@ from betarce.models.network import Network
 from betarce.seeding import derive
 
 _NETWORKS_AT_ONCE = 32
+_SEEDS = ("random_state", "random_seed")
+_THREADS = ("n_jobs", "thread_count")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,14 @@ class Recipe:
     estimator: object
 
     def batches(self, retrainings: Sequence[Retraining]) -> list[list[Retraining]]:
-        """Cut retrainings into pieces of work; the cut never depends on the number of workers."""
+        """Cut retrainings into pieces of work; the cut never depends on the number of workers.
+
+        Raises
+        ------
+        UnusableModel
+            If the model cannot be trained again at all: once, and before any work is done.
+        """
+        fresh_copy(self.estimator)
         size = _NETWORKS_AT_ONCE if isinstance(self.estimator, Network) else 1
         return [list(retrainings[i : i + size]) for i in range(0, len(retrainings), size)]
 
@@ -146,14 +155,23 @@ def fresh_copy(estimator: object) -> Any:
     """Copy an estimator without what it has learnt, as far as its kind allows."""
     if isinstance(estimator, FrozenEstimator):
         return fresh_copy(estimator.estimator)
-    if hasattr(estimator, "get_params") and not isinstance(estimator, type):
-        return clone(estimator)
+    name = type(estimator).__name__
     if not hasattr(estimator, "fit"):
         raise UnusableModel(
-            f"{type(estimator).__name__} has no `fit`, so it cannot be retrained. Pass the retrained models "
+            f"{name} has no `fit`, so it cannot be retrained. Pass the retrained models "
             "yourself with space=betarce.Given(models), or say how to train one with betarce.Custom(draw)."
         )
-    return copy.deepcopy(estimator)
+    try:
+        if _library(estimator) == "catboost" and hasattr(estimator, "get_params"):
+            # `clone` refuses a CatBoost model with a list among its parameters.
+            return type(estimator)(**estimator.get_params())
+        return clone(estimator) if hasattr(estimator, "get_params") else copy.deepcopy(estimator)
+    except Exception as error:
+        raise UnusableModel(
+            f"{name} cannot be copied, so it cannot be retrained: {type(error).__name__}: {error}. Its constructor "
+            "must keep its parameters as they are, see sklearn.base.clone; or say how to train a model with "
+            "betarce.Custom(draw)."
+        ) from error
 
 
 def set_parameters(estimator: Any, params: Mapping[str, Any]) -> Any:
@@ -177,20 +195,38 @@ def seed_everything(estimator: Any, seed: int, *, only_unset: bool = False) -> A
             estimator.random_state = seed
         return estimator
     params = estimator.get_params(deep=True)
+    params.update(_unlisted(estimator, params))
     changes: dict[str, Any] = {}
     for name, value in params.items():
         path, _, leaf = name.rpartition("__")
         owner = params[path] if path else estimator
-        if leaf == "random_state" and not (only_unset and value is not None):
+        if leaf in _SEEDS and not (only_unset and value is not None):
             changes[name] = seed if name == leaf else derive(seed, name)
-        elif leaf == "n_jobs" and not only_unset and (value is not None or _takes_all_cores(owner)):
+        elif leaf in _THREADS and not only_unset and (value is not None or _takes_all_cores(owner)):
             changes[name] = 1
     return estimator.set_params(**changes) if changes else estimator
 
 
 def _takes_all_cores(estimator: object) -> bool:
     """Some libraries read `n_jobs=None` as "all", where scikit-learn reads it as "one"."""
-    return type(estimator).__module__.partition(".")[0] in ("lightgbm", "xgboost")
+    return _library(estimator) in ("catboost", "lightgbm", "xgboost")
+
+
+def _unlisted(estimator: Any, params: Mapping[str, Any]) -> dict[str, None]:
+    """Name the seed and the threads of each CatBoost model inside: `get_params` lists only what was set."""
+    found: dict[str, None] = {}
+    for path, owner in {"": estimator, **params}.items():
+        if _library(owner) == "catboost" and hasattr(owner, "get_params"):
+            given, before = owner.get_params(), f"{path}__" if path else ""
+            if not any(name in given for name in _SEEDS):
+                found[f"{before}random_seed"] = None
+            if not any(name in given for name in _THREADS):
+                found[f"{before}thread_count"] = None
+    return found
+
+
+def _library(estimator: object) -> str:
+    return type(estimator).__module__.partition(".")[0]
 
 
 def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray
+from betarce.documents import parse_json
 from betarce.errors import CorruptFile, InvalidInput
+from betarce.features.values import plain, unplain
 from betarce.models.network import Network
 from betarce.models.validation import ValidationSplit
 
 Arrays = Mapping[str, AnyArray]
 _ABOUT = "about"
+_FAULTS = (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError)
 
 
 def pack(models: Sequence[object]) -> dict[str, AnyArray]:
@@ -35,33 +38,48 @@ def pack(models: Sequence[object]) -> dict[str, AnyArray]:
         kind = type(core).__name__
         if kind not in _PARTS:
             raise InvalidInput(f"{kind} cannot be kept as arrays; this can: {', '.join(_PARTS)}.")
-        about.append({"kind": kind, "split": _of_split(model) if split else None, "parameters": core.get_params()})
+        about.append(
+            {"kind": kind, "split": _of_split(model) if split else None, "parameters": _plain(core.get_params())}
+        )
         arrays.update({f"{i}/{name}": np.asarray(part) for name, part in _PARTS[kind][0](core).items()})
-    return {_ABOUT: _from_text(json.dumps(about)), **arrays}
+    return {_ABOUT: _from_text(json.dumps(about, allow_nan=False)), **arrays}
 
 
 def unpack(arrays: Arrays) -> list[object]:
     """Rebuild the models that `pack` wrote; raise CorruptFile for anything else."""
     try:
-        about = json.loads(_to_text(arrays[_ABOUT]))
+        about = parse_json(_to_text(arrays[_ABOUT]))
         return [_rebuilt(each, i, arrays) for i, each in enumerate(about)]
-    except (KeyError, ValueError, TypeError) as error:
+    except (*_FAULTS, CorruptFile) as error:
         raise CorruptFile(f"it does not hold models: {type(error).__name__}: {error}") from error
 
 
 def _rebuilt(about: Mapping[str, Any], i: int, arrays: Arrays) -> object:
     head = f"{i}/"
     parts = {name.removeprefix(head): part for name, part in arrays.items() if name.startswith(head)}
-    core = _PARTS[about["kind"]][1](about["parameters"], parts)
+    parameters = {name: unplain(value) for name, value in about["parameters"].items()}
+    core = _PARTS[about["kind"]][1](parameters, parts)
+    _check_answers(core)
     if about["split"] is None:
         return core
-    model = ValidationSplit(type(core)(**about["parameters"]), **about["split"])
+    model = ValidationSplit(type(core)(**parameters), **{name: unplain(v) for name, v in about["split"].items()})
     model.estimator_, model.classes_ = core, core.classes_
     return model
 
 
+def _check_answers(model: Any) -> None:
+    """Refuse parts that do not fit together: let the model answer once."""
+    answer = np.asarray(model.predict_proba(np.zeros((1, model.n_features_in_))))
+    if answer.shape != (1, len(model.classes_)):
+        raise ValueError(f"a model answers {answer.shape} for {len(model.classes_)} classes")
+
+
 def _of_split(model: Any) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in ("validation", "random_state")}
+    return _plain({name: getattr(model, name) for name in ("validation", "random_state")})
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: plain(value, what=f"the parameter {name!r}") for name, value in parameters.items()}
 
 
 # Each kind: what it learnt as arrays, and the way back.
@@ -115,7 +133,10 @@ def _lightgbm(parameters: Mapping[str, Any], parts: Arrays) -> Any:
     lightgbm = require("lightgbm", extra="lightgbm", purpose="A kept LightGBM model")
     model = lightgbm.LGBMClassifier(**parameters)
     # LightGBM reads its text into a Booster only; the classifier around it must be put together by hand.
-    model._Booster = lightgbm.Booster(model_str=_to_text(parts["trees"]))
+    try:
+        model._Booster = lightgbm.Booster(model_str=_to_text(parts["trees"]))
+    except lightgbm.basic.LightGBMError as error:
+        raise ValueError(str(error)) from error
     model._n_features = model._n_features_in = model._Booster.num_feature()
     model._classes, model._n_classes = parts["classes"], len(parts["classes"])
     model._le = LabelEncoder().fit(parts["classes"])

@@ -27,6 +27,7 @@ from betarce.report.sensitivity import (
 from betarce.report.sheet import save_png
 from betarce.report.time_taken import draw_time, time_frame
 from betarce.report.two_forms import draw_forms, forms_frame
+from betarce.safe_text import csv_for_people, in_markdown
 
 INDEX = "figures.md"
 _CONFIDENCE = 0.95  # the paper's, where there is a choice
@@ -85,15 +86,17 @@ def write_figures(records: pd.DataFrame, folder: Path) -> list[Path]:
         if sheet.frame.empty:
             continue
         name = re.sub(r"[^\w.-]+", "-", sheet.name)
-        written.append(write_whole(folder / f"{name}.csv", sheet.frame.round(6).to_csv(index=False)))
-        shown.append(f"## {sheet.name.replace('_', ', ')}\n\nThe numbers: [{name}.csv]({name}.csv)")
+        written.append(write_whole(folder / f"{name}.csv", csv_for_people(sheet.frame.round(6))))
+        shown.append(f"## {in_markdown(sheet.name.replace('_', ', '))}\n\nThe numbers: [{name}.csv]({name}.csv)")
         for end, (caption, draw) in sheet.pictures.items() if can_draw else ():
             file = re.sub(r"[^\w.-]+", "-", _joined(sheet.name, end)) + ".png"
             written.append(save_png(draw(), folder / file))
+            caption = in_markdown(caption)
             shown.append(f"![{caption.split('.')[0].split(':')[0]}]({file})\n\n{caption}")
     index = ["# Figures", *shown]
     if left_out:
-        index += ["## Left out", "\n".join(f"* {', '.join(names)}: {reason}." for reason, names in left_out.items())]
+        lines = [f"{', '.join(names)}: {reason}." for reason, names in left_out.items()]
+        index += ["## Left out", "\n".join(f"* {in_markdown(line)}" for line in lines)]
     return [write_whole(folder / INDEX, "\n\n".join(index) + "\n"), *written]
 
 

@@ -13,6 +13,7 @@ from betarce.report.correlation import correlation_markdown, correlation_table
 from betarce.report.generalisation import generalisation_frame, generalisation_markdown
 from betarce.report.goals import goals_markdown, goals_table
 from betarce.report.prepared import check_records
+from betarce.safe_text import csv_for_people
 
 
 class Written(NamedTuple):
@@ -61,7 +62,7 @@ def write_tables(records: pd.DataFrame, folder: Path, *, audit_members: int = 30
             written.left_out[name] = missing
             continue
         written.paths.append(write_whole(folder / f"{name}.md", write(table)))
-        written.paths.append(write_whole(folder / f"{name}.csv", table.to_csv(index=False, float_format="%.6g")))
+        written.paths.append(write_whole(folder / f"{name}.csv", csv_for_people(table, float_format="%.6g")))
     return written
 
 

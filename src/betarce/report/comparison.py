@@ -13,6 +13,7 @@ from betarce.evaluate.scene import NEIGHBOURS
 from betarce.report.prepared import SPACES, at_guarantee, check_records, mean_and_error
 from betarce.report.published import published_comparison
 from betarce.report.tables import markdown_table, one_line, with_error
+from betarce.safe_text import in_markdown
 
 PAPER_TABLES = (
     ("network", "growing-spheres"),
@@ -253,7 +254,8 @@ def _section(lines: pd.DataFrame) -> str:
         if line["failed"]:
             number = len(notes) + 1
             answers = f"{'failed' if line['failed'] == line['asked'] else answers} ({number})"
-            notes.append(f"({number}) {words} failed on {line['failed']} of {line['asked']} rows: {line['reason']}")
+            said = in_markdown(f"{words} failed on {line['failed']} of {line['asked']} rows: {line['reason']}")
+            notes.append(f"({number}) {said}")
         rows.append(
             {
                 "Method": words.replace(" (", "<br>("),

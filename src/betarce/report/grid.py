@@ -8,6 +8,7 @@ import numpy as np
 from betarce.errors import require
 from betarce.report.answers import words
 from betarce.report.sheet import NORMAL, ONE_COLUMN, SMALL, TWO_COLUMNS, tidy
+from betarce.safe_text import in_picture
 
 _AROUND = 0.75  # inches above and below the panels: titles, labels, the legend
 GOAL: dict[str, Any] = {"color": "black", "lw": 0.8, "ls": ":"}
@@ -60,7 +61,7 @@ def label_below(axes: Mapping[tuple[str, str], Any], xlabel: str) -> None:
 def legend_below(figure: Any, looks: Mapping[str, Mapping[str, Any]], *, ylabel: str = "") -> None:
     """Explain lines once, below all panels: words by look; name the y-axis once, beside all panels."""
     lines = require("matplotlib.lines", extra="plot", purpose="A figure")
-    handles = [lines.Line2D([], [], label=label, **look) for label, look in looks.items()]
+    handles = [lines.Line2D([], [], label=in_picture(label), **look) for label, look in looks.items()]
     n_columns = legend_columns(list(looks), figure.get_figwidth())
     n_rows = -(-len(looks) // n_columns)
     # Every further row of the legend would take its height from the panels.

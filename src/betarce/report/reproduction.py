@@ -16,6 +16,7 @@ from betarce.files import write_whole
 from betarce.report.atlas import INDEX, write_figures
 from betarce.report.book import write_tables
 from betarce.report.tables import markdown_table, one_line
+from betarce.safe_text import in_markdown
 
 Finished = Sequence[tuple[Cell, Mapping[str, Any]]]
 RECORDS = "records.csv.gz"
@@ -120,8 +121,8 @@ def _failures(records: pd.DataFrame) -> list[str]:
     broken = breakdowns(records)
     if not broken:
         return []
-    lines = [f"* {method}{f' from {base}' if base else ''}, in {n} cells: {why}" for method, base, why, n in broken]
-    return ["## Methods that could not run", "\n".join(lines)]
+    lines = [f"{method}{f' from {base}' if base else ''}, in {n} cells: {why}" for method, base, why, n in broken]
+    return ["## Methods that could not run", "\n".join(f"* {in_markdown(line)}" for line in lines)]
 
 
 def _accuracies(finished: Finished) -> str:
@@ -139,5 +140,5 @@ def _warnings(finished: Finished) -> list[str]:
             said.setdefault(place, {})[one_line(text).partition(". ")[0]] = None
     if not said:
         return []
-    lines = [f"* {place}: {'; '.join(texts)}." for place, texts in said.items()]
+    lines = [f"* {in_markdown(place)}: {in_markdown('; '.join(texts))}." for place, texts in said.items()]
     return ["## What was said about members", "\n".join(lines)]

@@ -2,11 +2,16 @@
 
 import pandas as pd
 
+from betarce.safe_text import in_markdown
+
+_BREAK = "<br>"
+
 
 def markdown_table(frame: pd.DataFrame, *, digits: int = 3, left: int = 0) -> str:
     """Write a frame as a Markdown table, its index first; floats get so many digits, and what is missing a dash.
 
     So many columns at the start as `left` says, the index among them, are set to the left, the others to the right.
+    Text is shown as it is, whatever it holds, but for `<br>`, which breaks a line within a cell.
 
     Examples
     --------
@@ -23,9 +28,9 @@ def markdown_table(frame: pd.DataFrame, *, digits: int = 3, left: int = 0) -> st
         return text(value)
 
     def text(value: object) -> str:
-        return one_line(value).replace("|", r"\|")
+        return _BREAK.join(in_markdown(part) for part in str(value).split(_BREAK))
 
-    head = [str(frame.index.name or ""), *map(str, frame.columns)]
+    head = [text(name) for name in (frame.index.name or "", *frame.columns)]
     lines = [[text(name), *map(written, row)] for name, row in zip(frame.index, frame.to_numpy(object), strict=True)]
     rule = "|" + ":---|" * left + "---:|" * (len(head) - left)
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, *lines]).replace("\n", f"\n{rule}\n", 1)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from betarce.arrays import AnyArray, BoolArray, FloatArray
+from betarce.arrays import BoolArray, FloatArray
+from betarce.ensemble import Ensemble
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
 from betarce.robustify.batch import Batch
@@ -34,9 +35,10 @@ def answers(
     walks: Sequence[Walk],
     features: FeatureSpace,
     certificate: Callable[[FloatArray, BoolArray, int], Certificate],
-    classes: AnyArray,
+    members: Ensemble,
 ) -> list[RobustCounterfactual]:
     """Turn walks into answers: the last rung that each row passed, with its certificate."""
+    classes, base_votes = members.classes, _votes_on_bases(batch, members)
     infeasible = batch.infeasible
     items = []
     for i, walk in enumerate(walks):
@@ -63,10 +65,20 @@ def answers(
                 n_evaluations=int(batch.based.n_evaluations[i]) + int(ladders.n_evaluations[i]),
                 features=features,
                 points={"original": batch.originals[i], "base": base, "robust": robust},
-                runtime_s=np.nan,
+                base_agree=None if vote is None else base_votes[i],
             )
         )
     return items
+
+
+def _votes_on_bases(batch: Batch, members: Ensemble) -> list[int | None]:
+    """Count the members that agree with each base, which was chosen without them; None where there is none."""
+    votes: list[int | None] = [None] * len(batch.names)
+    rows = np.flatnonzero(batch.based.found & ~batch.there)
+    if rows.size:
+        for row, n_agree in zip(rows, members.votes(batch.based.points[rows], batch.targets[rows]), strict=True):
+            votes[row] = int(n_agree)
+    return votes
 
 
 def _distance(point: FloatArray | None, other: FloatArray | None, features: FeatureSpace) -> float:

@@ -18,7 +18,7 @@ from betarce.explainers import Closest, Explainer, Problem, check_explainer
 from betarce.features import FeatureSpace, Rules, check_table, row_names
 from betarce.features.alignment import aligned_rows, aligned_values
 from betarce.models.recipe import Recipe, Table, check_labels
-from betarce.posterior import Certificate, Guarantee, check_prior
+from betarce.posterior import Certificate, Guarantee, check_prior, check_vote_decides
 from betarce.robustify.answers import answers
 from betarce.robustify.answers import unreadable as unreadable_row
 from betarce.robustify.bases import as_they_are, find_bases, settle
@@ -33,7 +33,7 @@ from betarce.robustify.certify import (
 )
 from betarce.robustify.model import check_answers, check_model, explained_model, probe_rows
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
-from betarce.robustify.result import Result, RobustCounterfactual, Which
+from betarce.robustify.result import Result, RobustCounterfactual, Which, own_rules
 from betarce.robustify.settings import check_features
 from betarce.robustify.sizes import role_sizes
 from betarce.robustify.steer import Steering, Task, check_search
@@ -225,13 +225,15 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             base_points = aligned_rows(base_points, table, what="base_points")
             batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
             walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
-            answered = iter(answers(batch, ladders, walks, self.features_, self._certificate, self.classes_))
+            answered = iter(answers(batch, ladders, walks, self.features_, self._certificate, self._voters()))
         items = [
             unreadable_row(name, unreadable[i], self.features_) if i in unreadable else next(answered)
             for i, name in enumerate(names)
         ]
         share = (time.perf_counter() - started) / len(items)
-        return Result([replace(item, runtime_s=share) for item in items], self.features_)
+        own = own_rules(overrides_by_row(overrides, names), len(items))
+        timed = [replace(item, runtime_s=share, overrides=rules) for item, rules in zip(items, own, strict=True)]
+        return Result(timed, self.features_)
 
     def frontier(self, x: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Frontier:
         """Show what more robustness costs for one row.
@@ -379,7 +381,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
 
     def _guarantee(self) -> Guarantee:
         prior = "jeffreys" if self.certify_on == "search" and self.prior == "exact" else self.prior
-        return Guarantee(self.delta, self.confidence, check_prior(prior))
+        guarantee = Guarantee(self.delta, self.confidence, check_prior(prior))
+        check_vote_decides(guarantee)
+        return guarantee
 
     def _set_up(self, guarantee: Guarantee, search: Any, features: FeatureSpace) -> None:
         """Put everything in place that needs no training."""

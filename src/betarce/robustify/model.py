@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -23,12 +23,28 @@ def check_model(model: object) -> None:
     name = type(model).__name__
     if isinstance(model, type):
         raise UnusableModel(f"`model` must be an object, not a class; pass {model.__name__}().")
-    if not hasattr(model, "predict"):
-        raise UnusableModel(
-            f"`model` must have `predict`; {name} has none. Wrap it in a class with `fit(X, y)` and `predict(X)`."
-        )
     if hasattr(model, "__sklearn_tags__") and is_regressor(model):
         raise UnusableModel(f"`model` must be a classifier; {name} is a regressor. Counterfactuals need classes.")
+    # Some classifiers, such as StackingClassifier, have `predict` only once they are fitted.
+    if not hasattr(model, "predict") and not _may_yet_predict(model):
+        raise _lacks_predict(model)
+
+
+def _lacks_predict(model: object) -> UnusableModel:
+    return UnusableModel(
+        f"`model` must have `predict`; {type(model).__name__} has none. Wrap it in a class with `fit(X, y)` and "
+        "`predict(X)`."
+    )
+
+
+def _may_yet_predict(model: object) -> bool:
+    if not (hasattr(model, "fit") and hasattr(model, "__sklearn_tags__") and is_classifier(model)):
+        return False
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return True
+    return False
 
 
 def explained_model(model: Any, table: Table, seed: int) -> Any:
@@ -46,15 +62,42 @@ def explained_model(model: Any, table: Table, seed: int) -> Any:
         return inner
     if not hasattr(inner, "fit"):
         raise UnusableModel(f"`model` must be fitted, or have `fit`; {type(inner).__name__} is neither.")
-    trained = seed_everything(fresh_copy(inner), seed, only_unset=True)
     try:
-        fitted = trained.fit(table.X, table.y)
+        trained = _trained(inner, table, seed)
+    except UnusableModel:
+        raise
     except Exception as error:
+        advice = _advice(inner, table, seed)
         raise UnusableModel(
-            f"`model` could not be trained on this table: {type(error).__name__}: {error}\nIt must take the table as "
-            "it is: put encoders and imputers in front of it in a Pipeline."
+            f"`model` could not be trained on this table: {type(error).__name__}: {error}\n{advice}"
         ) from error
+    if not hasattr(trained, "predict"):
+        raise _lacks_predict(trained)
+    return trained
+
+
+def _trained(model: Any, table: Table, seed: int) -> Any:
+    trained = seed_everything(fresh_copy(model), seed, only_unset=True)
+    fitted = trained.fit(table.X, table.y)
     return trained if fitted is None else fitted
+
+
+def _advice(model: Any, table: Table, seed: int) -> str:
+    """Say what would help a model that cannot be trained: other labels if those help, else another table."""
+    classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
+    if not np.array_equal(classes, np.arange(len(classes))):
+        try:
+            _trained(model, Table(table.X, codes), seed)
+        except Exception:  # noqa: BLE001 - then it is not for the labels that it failed
+            pass
+        else:
+            held = ", ".join(map(repr, classes.tolist()))
+            return (
+                f"It takes the labels 0 to {len(classes) - 1} only; `y` holds {held}. "
+                "Number them first, for instance with sklearn.preprocessing.LabelEncoder, or wrap the model in a class "
+                "that does."
+            )
+    return "It must take the table as it is: put encoders and imputers in front of it in a Pipeline."
 
 
 def probe_rows(points: FloatArray, features: FeatureSpace) -> FloatArray:
@@ -81,7 +124,7 @@ def check_answers(ensemble: Ensemble, probe: FloatArray) -> None:
 
 
 def _is_fitted(model: Any, table: Table) -> bool:
-    if hasattr(model, "get_params"):
+    if hasattr(model, "get_params") and hasattr(model, "fit"):
         try:
             check_is_fitted(model)
         except NotFittedError:

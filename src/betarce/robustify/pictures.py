@@ -12,6 +12,7 @@ from betarce.errors import UnreachableGuarantee
 from betarce.posterior import Certificate, percent
 from betarce.robustify.shown import Change, changed, largest, roughly, row_title
 from betarce.robustify.style import BLUE, GREEN, GREY, MARKS, ORANGE, bare, new_axes
+from betarce.safe_text import in_picture
 
 if TYPE_CHECKING:
     from betarce.robustify.result import RobustCounterfactual
@@ -239,14 +240,9 @@ def _inches(texts: Sequence[str]) -> float:
 
 
 def _filled(text: str) -> str:
-    return _plain(textwrap.fill(text, 80))
+    return in_picture(textwrap.fill(text, 80))
 
 
 def _short(text: object) -> str:
     whole = str(text)
-    return _plain(whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 1]}…")
-
-
-def _plain(text: str) -> str:
-    """Keep matplotlib from reading dollars as mathematics."""
-    return text.replace("$", r"\$")
+    return in_picture(whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 1]}…")

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
@@ -11,7 +11,8 @@ import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace
+from betarce.features import FeatureSpace, Rule
+from betarce.features.rules import check_rule
 from betarce.posterior import Certificate
 from betarce.robustify.html import item_html, result_html
 from betarce.robustify.pictures import draw_changes, draw_votes
@@ -58,10 +59,15 @@ class RobustCounterfactual:
         Points that were evaluated for this row.
     runtime_s : float
         This row's share of the batch's time.
+    base_agree : int or None
+        How many of the voting members agree with the base: what people would be told without this package, and how
+        often it fails. None without a base or a vote.
     features : FeatureSpace
         How points become rows of the user's table.
     points : mapping
         "original", "base" and "robust" as rows of floats; None where there is none.
+    overrides : mapping of column to rule
+        What held for this row instead of the rules of `features`.
     """
 
     name: Hashable
@@ -77,6 +83,8 @@ class RobustCounterfactual:
     features: FeatureSpace
     points: Mapping[Which, FloatArray | None]
     runtime_s: float = np.nan
+    base_agree: int | None = None
+    overrides: Mapping[Any, Rule] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"RobustCounterfactual({self.status}: {self.reason or self.certificate})"
@@ -167,9 +175,14 @@ class Result(Sequence[RobustCounterfactual]):
         return self._features
 
     @property
-    def row_names(self) -> "pd.Index[Any]":
-        """What the rows are called."""
+    def index(self) -> "pd.Index[Any]":  # type: ignore[override]  # as of a table: a position is no use here
+        """What the rows are called, as in the table that was explained; the index of `to_frame`, too."""
         return pd.Index([item.name for item in self])
+
+    @property
+    def row_names(self) -> "pd.Index[Any]":
+        """What the rows are called: the same as `index`."""
+        return self.index
 
     @property
     def certified(self) -> BoolArray:
@@ -313,17 +326,24 @@ class Result(Sequence[RobustCounterfactual]):
     def load(cls, path: str | os.PathLike[str]) -> "Result":
         """Read what `save` wrote: the same values, dtypes, row names and certificates.
 
-        A digest finds damage and careless edits, and every certificate is computed again from its votes; there is no
-        secret in it, so it does not prove who wrote the file.
+        What is loaded is a result that `explain` could have written: a digest finds damage and careless edits, and
+        certificates, votes, distances, dtypes and rules are computed again and compared. There is no secret in it, so
+        it does not prove who wrote the file.
 
         Raises
         ------
         CorruptFile
-            If the file is damaged, something else, or written by a newer version.
+            If the file is damaged, something else, contradicts itself, or was written by another version's format.
         """
         from betarce.robustify.saved import load
 
         return load(path)
+
+
+def own_rules(overrides: Sequence[Mapping[Any, Any] | None] | None, n_rows: int) -> list[dict[Any, Rule]]:
+    """Give what holds for each row alone, as rules by column."""
+    rows = [None] * n_rows if overrides is None else overrides
+    return [{name: check_rule(rule, name) for name, rule in (row or {}).items()} for row in rows]
 
 
 def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:
@@ -339,7 +359,9 @@ def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:
         for k, reading in enumerate(features.readings):
             if moved[reading.source]:
                 lines.append([item.name, reading.name, *(table.iloc[i, k] for i in range(3))])
-    return pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"])
+    # As objects: beside a fraction in another line, 32 would become 32.0.
+    table = pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"], dtype=object)
+    return table.assign(**{name: table[name].infer_objects() for name in ("row", "feature")})
 
 
 def as_pandas(table: Any, features: FeatureSpace) -> pd.DataFrame:
@@ -364,9 +386,16 @@ def _cells(item: RobustCounterfactual) -> dict[str, Any]:
         "lower_bound": np.nan if vote is None else vote.lower_bound,
         "n_agree": pd.NA if vote is None else vote.n_agree,
         "n_models": pd.NA if vote is None else vote.n_models,
+        "base_agree": pd.NA if item.base_agree is None else item.base_agree,
+        "features_changed": _n_changed(item),
         "distance_to_base": item.distance_to_base,
         "distance_to_original": item.distance_to_original,
         "n_evaluations": item.n_evaluations,
         "reason": item.reason,
         "note": item.note,
     }
+
+
+def _n_changed(item: RobustCounterfactual) -> Any:
+    original, robust = item.points["original"], item.points["robust"]
+    return pd.NA if original is None or robust is None else int(item.features.differs(original, robust).sum())

@@ -1,11 +1,10 @@
 """Results as files: strict JSON that people can read and that loads to an equal result.
 
 A file holds each row twice: readable, as column and value in original units, and exact, as the point inside. A digest
-covers everything; on loading, certificates are recomputed from their votes, tied to their points, and compared with the
-readable part. Nothing is unpickled.
+covers everything; on loading, all that can be computed again is (see `betarce.robustify.coherence`), and the result is
+written once more to compare it with the file. Nothing is unpickled.
 """
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -15,17 +14,25 @@ import numpy as np
 import pandas as pd
 
 import betarce
+from betarce import certificate_file
 from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
-from betarce.features.saved import check_format, faults_are_corrupt, from_plain, same_data, to_plain
+from betarce.features.saved import (
+    check_format,
+    faults_are_corrupt,
+    from_plain,
+    plain_rules,
+    rules_of_plain,
+    same_data,
+    to_plain,
+)
 from betarce.features.values import plain, plain_float, unplain, unplain_float
 from betarce.files import read_text, seal, unseal, write_whole
-from betarce.posterior import Certificate
-from betarce.robustify.certify import fingerprint
+from betarce.robustify.coherence import check_items
 from betarce.robustify.result import Result, RobustCounterfactual, Status, Which, as_pandas
 
-FORMAT = 1
+FORMAT = 2
 
 
 def to_json(result: Result) -> str:
@@ -36,16 +43,18 @@ def to_json(result: Result) -> str:
 def from_json(text: str) -> Result:
     """Read a result; raise CorruptFile, with the reason alone, if it is not whole and consistent."""
     document = unseal(text)
-    document.pop("written_by", None)
+    writer = document.pop("written_by", "")
     if "betarce_result" not in document:
         raise CorruptFile("it is a file of betarce, but holds no result")
     check_format(document["betarce_result"], FORMAT, "result")
     with faults_are_corrupt("result"):
+        _typed(writer, str)
         features = from_plain(document["features"])
         items = []
         for i, row in enumerate(document["rows"]):
             with faults_are_corrupt(f"row {i}"):
                 items.append(_row(row, features))
+        check_items(items, features)
         result = Result(items, features)
         if not same_data(_document(result), document):
             raise CorruptFile("its readable part and its exact part differ")
@@ -85,12 +94,14 @@ def _plain_row(item: RobustCounterfactual, readable: Mapping[str, Any]) -> dict[
         "reason": item.reason,
         "note": item.note,
         **readable,
-        "certificate": None if item.certificate is None else json.loads(item.certificate.to_json()),
+        "certificate": None if item.certificate is None else certificate_file.to_plain(item.certificate),
         "votes": [bool(vote) for vote in item.votes],
         "distance_to_base": _plain_maybe(item.distance_to_base),
         "distance_to_original": _plain_maybe(item.distance_to_original),
         "n_evaluations": int(item.n_evaluations),
         "runtime_s": _plain_maybe(item.runtime_s),
+        "base_agree": item.base_agree,
+        "overrides": plain_rules(item.overrides),
         "points": {which: _plain_point(item.points[which]) for which in get_args(Which)},
     }
 
@@ -99,10 +110,10 @@ def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactua
     points = {which: _point(data["points"][which], features) for which in get_args(Which)}
     certificate = None
     if data["certificate"] is not None:
-        certificate = Certificate.from_json(json.dumps(data["certificate"]))
+        certificate = certificate_file.from_plain(data["certificate"])
     if data["status"] not in get_args(Status):
         raise CorruptFile(f"no row has the status {data['status']!r}")
-    item = RobustCounterfactual(
+    return RobustCounterfactual(
         name=unplain(data["name"]),
         target=_target(data["target"]),
         status=data["status"],
@@ -116,26 +127,9 @@ def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactua
         features=features,
         points=points,
         runtime_s=_maybe(data["runtime_s"]),
+        base_agree=None if data["base_agree"] is None else _typed(data["base_agree"], int),
+        overrides=rules_of_plain(data["overrides"]),
     )
-    _check_vote(item)
-    return item
-
-
-def _check_vote(item: RobustCounterfactual) -> None:
-    """Refuse a row whose status, point, votes and certificate tell different stories."""
-    robust, vote = item.points["robust"], item.certificate
-    if (item.status == "certified") != (robust is not None):
-        raise CorruptFile(f"its status {item.status!r} does not fit its points")
-    if vote is None:
-        if robust is not None or item.votes:
-            raise CorruptFile("its certificate is missing")
-        return
-    if item.votes and (sum(item.votes), len(item.votes)) != (vote.n_agree, vote.n_models):
-        raise CorruptFile("its votes are not those of its certificate")
-    if vote.target not in (None, item.target):
-        raise CorruptFile(f"its certificate is for {vote.target!r}, not for {item.target!r}")
-    if robust is not None and not (vote.certified and vote.point in ("", fingerprint(robust))):
-        raise CorruptFile("its certificate is not for its point")
 
 
 def _readable(points: Sequence[FloatArray | None], features: FeatureSpace) -> list[dict[str, Any] | None]:

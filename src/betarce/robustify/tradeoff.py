@@ -39,6 +39,12 @@ class Frontier:
     features: FeatureSpace
     name: Any
 
+    def __repr__(self) -> str:
+        """Say what it holds in a line; the points and the table are in its attributes."""
+        handed_out = self.table.loc[self.table["chosen"], "lower_bound"]
+        bound = f"handed out at lower bound {handed_out.iloc[0]:.3f}" if len(handed_out) else "none handed out"
+        return f"Frontier(row {self.name}: {len(self.points)} rungs, {self.n_models} models, {bound})"
+
     def to_frame(self) -> pd.DataFrame:
         """Give one line a rung, then the base and the paper's point."""
         return self.table.copy()

@@ -1,0 +1,40 @@
+"""The command line: parses, calls, prints."""
+
+from typing import Annotated
+
+import typer
+
+from betarce.cli.demo import demo
+from betarce.cli.explain import explain
+from betarce.cli.figures import figures
+from betarce.cli.init import init
+from betarce.cli.reproduce import reproduce
+from betarce.cli.size import size
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        import betarce
+
+        typer.echo(f"betarce {betarce.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Counterfactual explanations that survive retraining.
+
+    Exit codes: 0 fine, 1 something that was promised or asked for failed, 2 wrong use.
+    """
+
+
+for command in (demo, init, explain, size, figures, reproduce):
+    app.command()(command)

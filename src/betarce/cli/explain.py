@@ -1,0 +1,188 @@
+"""`betarce explain`: from a CSV file to certified answers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from betarce.cli.answers import print_answer
+from betarce.cli.csv_output import changes_csv
+from betarce.cli.findings import print_findings
+from betarce.cli.friendly import friendly_errors, friendly_warnings
+from betarce.cli.layout import known, print_json
+from betarce.cli.options import (
+    Confidence,
+    Delta,
+    Drop,
+    Jobs,
+    Json,
+    Missing,
+    Prior,
+    Seed,
+    Table,
+    check_choice,
+    check_jobs,
+    models_of,
+)
+from betarce.safe_text import in_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from betarce.data.csv_checks import Finding
+    from betarce.jobs import Job
+    from betarce.robustify import Result
+
+_SPACES = ("bootstrap", "seed")
+
+
+def explain(
+    data: Table,
+    label: Annotated[str, typer.Option(help="Its column of classes.", show_default=False, metavar="COLUMN")],
+    target: Annotated[str | None, typer.Option(help="The class wanted.", show_default=False, metavar="CLASS")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="CSV file of rows to explain; else those of the table in another class.")
+    ] = None,
+    features: Annotated[Path | None, typer.Option(help="File of rules, as `betarce init` writes.")] = None,
+    drop: Drop = None,
+    missing: Missing = None,
+    model: Annotated[
+        str, typer.Option(help="hist-gradient-boosting, lightgbm, logistic or random-forest.", metavar="NAME")
+    ] = "hist-gradient-boosting",
+    space: Annotated[
+        str, typer.Option(help="How the model may be retrained: bootstrap or seed.", metavar="NAME")
+    ] = "bootstrap",
+    base: Annotated[
+        str,
+        typer.Option(
+            help="Stay close to what this method recommends: growing-spheres, nice, face, ...; none stays close to the "
+            "person.",
+            metavar="NAME",
+        ),
+    ] = "none",
+    models: Annotated[
+        str,
+        typer.Option(help="Retrained models: few, auto, many, N, or S,C to search and to certify with.", metavar="N"),
+    ] = "auto",
+    max_changes: Annotated[
+        int | None, typer.Option(help="The most columns that an answer may change.", min=1, show_default=False)
+    ] = None,
+    delta: Delta = 0.9,
+    confidence: Confidence = 0.95,
+    prior: Prior = "exact",
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    limit: Annotated[int | None, typer.Option(help="Rows to explain: 10 of the table, all of --rows.", min=1)] = None,
+    out: Annotated[Path | None, typer.Option(help="JSON file to write everything to.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
+    json: Json = False,
+) -> None:
+    """Train a model on a CSV file, and say what to change in which row to get another class, with a certificate."""
+    from betarce.errors import DegenerateSpace
+    from betarce.explainers import EXPLAINERS
+    from betarce.jobs import read_task, train
+    from betarce.models.tabular import MODELS
+    from betarce.posterior import PRIORS
+
+    with friendly_errors(), friendly_warnings() as warned:
+        _check_files(out, csv)
+        settings: dict[str, Any] = {
+            "space": check_choice("--space", space, _SPACES),
+            "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
+            "prior": check_choice("--prior", prior, PRIORS),
+            "n_models": models_of(models),
+            "delta": delta,
+            "confidence": confidence,
+            "n_jobs": check_jobs(jobs),
+        }
+        if max_changes is not None:
+            settings["max_changes"] = max_changes
+        check_choice("--model", model, MODELS)
+        task = read_task(
+            data, label=label, target=target, rows=rows, features=features, drop=drop or (), missing=missing or ()
+        )
+        print_findings(task.findings, data)
+        typer.echo(in_terminal(f"Training {model} on {data}, and siblings to search and certify with ..."), err=True)
+        job = train(task, model=model, limit=limit, seed=seed, **settings)
+        result = job.explain()
+    if json:
+        print_json(_document(job, result, task.findings, warned))
+    else:
+        _print_answers(job, result, label)
+    _write_files(result, out, csv)
+    if DegenerateSpace in warned.values() or any(item.status == "not-varied" for item in result):
+        raise typer.Exit(1)
+
+
+def _check_files(out: Path | None, csv: Path | None) -> None:
+    """Find out before the work, not after it, that a file cannot be written."""
+    from betarce.files import check_writable
+
+    for option, path in (("--out", out), ("--csv", csv)):
+        if path is not None:
+            with friendly_errors(path=option):
+                check_writable(path)
+
+
+def _write_files(result: "Result", out: Path | None, csv: Path | None) -> None:
+    from betarce.files import write_whole
+
+    with friendly_errors():
+        if out is not None:
+            result.save(out)
+            typer.echo(in_terminal(f"Wrote {out}: everything, in JSON."), err=True)
+        if csv is not None:
+            write_whole(csv, changes_csv(result))
+            typer.echo(in_terminal(f"Wrote {csv}: one line per change."), err=True)
+
+
+def _print_answers(job: "Job", result: "Result", label: str) -> None:
+    from rich.markup import escape
+
+    from betarce.terminal import Console
+
+    console = Console(highlight=False)
+    certifying = job.rce.certifying_members_ or ()
+    right = "" if known(job.accuracy) is None else f" It is right for {job.accuracy:.0%} of rows kept aside."
+    console.print(
+        f"The model learnt from {job.n_rows:,} rows.{right} {len(job.rce.search_members_)} members search, "
+        f"{len(certifying)} others certify.\n"
+    )
+    for name, item in zip(result.row_names, result, strict=True):
+        console.print(f"[bold]Row {escape(str(name))}[/]: what would make {escape(f'{label} = {job.target}')}?")
+        print_answer(console, item)
+    _print_counts(console, job, result)
+
+
+def _print_counts(console: "Console", job: "Job", result: "Result") -> None:
+    from collections import Counter
+
+    from rich.markup import escape
+
+    n_certified = int(result.certified.sum())
+    console.print(f"[bold]{n_certified} of {len(result)}[/] rows have a certified answer.")
+    others = Counter(item.status for item in result if item.status != "certified")
+    if others:
+        console.print(f"The others: {', '.join(f'{n} {status}' for status, n in others.most_common())}.")
+    if job.n_there:
+        console.print(f"{job.n_there:,} more are in class {escape(str(job.target))} already.")
+    if job.n_more:
+        console.print(f"{job.n_more:,} more rows are in another class; raise --limit to explain them.")
+
+
+def _document(job: "Job", result: "Result", findings: Sequence["Finding"], warned: Iterable[str]) -> dict[str, object]:
+    from json import loads
+
+    return {
+        "findings": [asdict(finding) for finding in findings],
+        "warnings": list(warned),
+        "rows_learnt_from": job.n_rows,
+        "accuracy": known(job.accuracy),
+        "search_members": len(job.rce.search_members_),
+        "certifying_members": len(job.rce.certifying_members_ or ()),
+        "rows_already_there": job.n_there,
+        "rows_not_explained": job.n_more,
+        "result": loads(result.to_json()),
+    }

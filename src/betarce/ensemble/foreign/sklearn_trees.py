@@ -1,0 +1,96 @@
+"""scikit-learn's trees, forests and boosted trees, read as they predict."""
+
+from typing import Any
+
+import numpy as np
+
+from betarce.arrays import AnyArray, BoolArray, FloatArray
+from betarce.ensemble.forest_arrays import Tree, TreeMember, at_most_in_float32, bits_of_words
+from betarce.ensemble.unreadable import Unreadable
+
+_HIST = "HistGradientBoostingClassifier"
+
+
+def read_forest(model: Any) -> TreeMember:
+    """Read a tree, a random forest or extra trees."""
+    if model.n_outputs_ > 1:
+        raise Unreadable(f"{type(model).__name__} with several outputs")
+    estimators = getattr(model, "estimators_", [model])
+    n_outputs = 1 if model.n_classes_ == 2 else model.n_classes_
+    trees = [_sklearn_tree(tree.tree_, tree.tree_.value[:, 0, -n_outputs:] / len(estimators)) for tree in estimators]
+    missing = bool(model.__sklearn_tags__().input_tags.allow_nan)
+    return TreeMember(trees, np.zeros(n_outputs), probability=True, missing=missing, sparse_missing=False)
+
+
+def read_gradient_boosting(model: Any) -> TreeMember:
+    """Read a `GradientBoostingClassifier`."""
+    if model.init not in (None, "zero"):
+        raise Unreadable("GradientBoostingClassifier with an initial estimator")
+    start = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
+    # Half the log-odds is what the exponential loss works with.
+    scale = 2.0 if model.loss == "exponential" else 1.0
+    trees = [
+        _sklearn_tree(tree.tree_, scale * model.learning_rate * tree.tree_.value[:, 0], output)
+        for stage in model.estimators_
+        for output, tree in enumerate(stage)
+    ]
+    return TreeMember(trees, base=scale * start, missing=False)
+
+
+def _sklearn_tree(tree: Any, value: FloatArray, output: int = 0) -> Tree:
+    return Tree(
+        feature=tree.feature,
+        threshold=at_most_in_float32(tree.threshold),
+        left=tree.children_left,
+        right=tree.children_right,
+        value=value,
+        output=output,
+        missing_left=np.asarray(tree.missing_go_to_left, dtype=bool),
+    )
+
+
+def encoder_of(model: Any) -> Any | None:
+    """Give the encoder that a `HistGradientBoostingClassifier` has inside; None if it or another model has none.
+
+    It puts categories before numbers; see `encoded_first`.
+    """
+    is_hist = (type(model).__module__.partition(".")[0], type(model).__name__) == ("sklearn", _HIST)
+    return model._preprocessor if is_hist else None
+
+
+def encoded_first(model: Any) -> BoolArray:
+    """Say which columns of its table the encoder inside a `HistGradientBoostingClassifier` encodes."""
+    return np.asarray(model.is_categorical_, dtype=bool)
+
+
+def read_hist_gradient_boosting(model: Any) -> TreeMember:
+    """Read a `HistGradientBoostingClassifier`."""
+    known, place = [np.zeros((0, 8), dtype=np.uint32), np.zeros(model._n_features, dtype=np.int64)]
+    if model._preprocessor is not None:
+        known, place = model._bin_mapper.make_known_categories_bitsets()
+    trees = [
+        _hist_tree(tree.nodes, tree.raw_left_cat_bitsets, known, place, output)
+        for stage in model._predictors
+        for output, tree in enumerate(stage)
+    ]
+    return TreeMember(trees, base=model._baseline_prediction.reshape(-1))
+
+
+def _hist_tree(nodes: AnyArray, goes_left: AnyArray, known: AnyArray, place: AnyArray, output: int) -> Tree:
+    leaf = nodes["is_leaf"].astype(bool)
+    missing_left = nodes["missing_go_to_left"].astype(bool)
+    sets = {}
+    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf).tolist():
+        # What training never saw goes where missing values go.
+        unseen = ~bits_of_words(np.asarray(known[place[nodes["feature_idx"][node]]]))
+        sets[node] = bits_of_words(np.asarray(goes_left[nodes["bitset_idx"][node]])) | (unseen & missing_left[node])
+    return Tree(
+        feature=nodes["feature_idx"],
+        threshold=nodes["num_threshold"],
+        left=np.where(leaf, -1, nodes["left"].astype(np.int64)),
+        right=np.where(leaf, -1, nodes["right"].astype(np.int64)),
+        value=np.where(leaf, nodes["value"], 0.0)[:, np.newaxis],
+        output=output,
+        missing_left=missing_left,
+        sets=sets,
+    )

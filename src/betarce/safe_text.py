@@ -1,0 +1,101 @@
+"""Text that came from outside, made safe for where it is shown: a terminal, Markdown, a spreadsheet, a picture.
+
+Names of columns, rows, classes and methods may hold anything. Where they are shown they must stay text: not a code that
+recolours a terminal, not a tag in a page, not a formula in a spreadsheet.
+"""
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Marks that turn the direction of text around, so that it reads as something else.
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_FORMULA = re.compile(r"[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+_RETURN = re.compile("\r\n?")
+_MARKDOWN = (
+    (re.compile(r"\\(?=[!-/:-@\[-`{-~])"), r"\\\\"),
+    (re.compile(r"&(?=#?\w+;)"), "&amp;"),
+    (re.compile(r"<(?=[A-Za-z/!?])"), "&lt;"),
+    (re.compile(r"([|\[`])"), r"\\\1"),
+)
+
+
+def in_terminal(text: str) -> str:
+    """Write codes that steer a terminal as escapes; keep line breaks.
+
+    Examples
+    --------
+    >>> print(in_terminal("age\\x1b[31m, \\u202eegnar"))
+    age\\x1b[31m, \\u202eegnar
+    """
+    return "".join(char if _is_harmless(char) else _escaped(char) for char in text)
+
+
+def in_markdown(value: object) -> str:
+    """Write a value as text of one line that Markdown shows as it is: no tag, no link, no cell of its own.
+
+    Examples
+    --------
+    >>> print(in_markdown("<script>alert(1)</script> | [x](y)"))
+    &lt;script>alert(1)&lt;/script> \\| \\[x](y)
+    """
+    text = in_terminal(" ".join(str(value).split()))
+    for pattern, instead in _MARKDOWN:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def csv_for_people(frame: "pd.DataFrame", **options: Any) -> str:
+    """Write a table as CSV for spreadsheets: text that one would run as a formula gets an apostrophe in front.
+
+    Numbers stay numbers, also negative ones, and so does text that is one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(csv_for_people(pd.DataFrame({"name": ["=1+1", "-3.5", "own"], "debt": [-2.0, 3, 4]})))
+    name,debt
+    '=1+1,-2.0
+    -3.5,3.0
+    own,4.0
+    """
+    named = frame.rename(columns=_in_csv)
+    texts = {
+        j: named.iloc[:, j].astype(object).map(_in_csv)
+        for j, dtype in enumerate(named.dtypes)
+        if getattr(dtype, "kind", "O") not in "biufcmM"
+    }
+    columns = [texts.get(j, named.iloc[:, j]) for j in range(named.shape[1])]
+    data = dict(enumerate(columns))
+    safe = type(frame)(data, index=frame.index)
+    safe.columns = named.columns
+    return str(safe.to_csv(**{"index": False, **options}))
+
+
+def in_picture(text: str) -> str:
+    """Write text as matplotlib shows it as it is, not as a formula between dollars."""
+    return text.replace("$", r"\$")
+
+
+def _is_harmless(char: str) -> bool:
+    return char == "\n" or (unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp") and char not in _TURNING)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def _in_csv(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    value = _RETURN.sub("\n", value)  # a lone one ends a line for some readers, and writers do not quote it
+    if not _FORMULA.match(value):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
