@@ -106,10 +106,52 @@ def test_min_models_is_enough_and_one_less_is_not(delta, confidence, prior, diss
         assert not guarantee.certify(n - 1 - dissent, n - 1).certified
 
 
-def test_known_sizes():
-    assert Guarantee(0.9, 0.95).min_models() == 18
-    assert Guarantee(0.9, 0.95).min_models(allowed_dissent=1) == 38
-    assert Guarantee(0.9, 0.95, EXACT).min_models() == 29  # the smallest n with 0.9 ** n <= 0.05
+def test_known_sizes_of_the_papers_prior():
+    assert Guarantee(0.9, 0.95, JEFFREYS).min_models() == 18
+    assert Guarantee(0.9, 0.95, JEFFREYS).min_models(allowed_dissent=1) == 38
+
+
+def test_exact_is_the_default():
+    assert Guarantee(0.9, 0.95) == Guarantee(0.9, 0.95, EXACT)
+    assert Guarantee(0.9, 0.95).min_models() == 29  # the smallest n with 0.9 ** n <= 0.05
+
+
+# The smallest number of models for each number of dissents, at 0.9 and 0.95.
+KNOWN_SIZES = {0: 29, 1: 46, 2: 61, 3: 76, 4: 89, 5: 103, 21: 298, 80: 956, 84: 999}
+
+
+@pytest.mark.parametrize(("dissent", "n"), KNOWN_SIZES.items())
+def test_known_sizes_are_the_least_for_their_dissent_and_efficient(dissent, n):
+    guarantee = Guarantee(0.9, 0.95)
+    assert guarantee.min_models(allowed_dissent=dissent) == n
+    assert guarantee.quorum(n) == n - dissent
+    # The binomial distribution itself: so many dissents are unlikely enough at just 0.9, and one more is not.
+    assert binom.cdf(dissent, n, 0.1) <= 0.05 < binom.cdf(dissent, n - 1, 0.1)
+    assert guarantee.efficient_size(n) == n
+    assert guarantee.efficient_size(n + 1) == n
+
+
+@given(near=st.integers(1, 400), delta=st.floats(0.3, 0.97), confidence=st.floats(0.5, 0.99), prior=PRIORS)
+def test_an_efficient_size_wastes_no_vote_and_none_is_nearer(near, delta, confidence, prior):
+    guarantee = Guarantee(delta, confidence, prior)
+    size = guarantee.efficient_size(near)
+    dissent = size - guarantee.quorum(size)
+    assert guarantee.min_models(allowed_dissent=dissent) == size
+    others = [guarantee.min_models(allowed_dissent=k) for k in (dissent - 1, dissent + 1) if k >= 0]
+    assert all(abs(size - near) <= abs(other - near) for other in others)
+
+
+@given(near=st.integers(1, 400), at_most=st.integers(29, 400))
+def test_an_efficient_size_is_never_more_than_there_are(near, at_most):
+    guarantee = Guarantee(0.9, 0.95)
+    size = guarantee.efficient_size(near, at_most=at_most)
+    assert size <= at_most
+    assert guarantee.min_models(allowed_dissent=size - guarantee.quorum(size)) == size
+
+
+def test_an_efficient_size_that_is_out_of_reach_says_what_is_needed():
+    with pytest.raises(UnreachableGuarantee, match="28 models cannot certify .* at least 29 are needed"):
+        Guarantee(0.9, 0.95).efficient_size(100, at_most=28)
 
 
 @given(n=st.integers(1, 200), confidence=SHARES, data=st.data())
@@ -151,18 +193,35 @@ def test_with_a_true_rate_drawn_from_the_prior_certified_points_are_robust_as_of
     rng = np.random.default_rng(0)
     rates = rng.beta(0.5, 0.5, size=200_000)
     votes = rng.binomial(38, rates)
-    certified = votes >= Guarantee(0.9, 0.95).quorum(38)
+    certified = votes >= Guarantee(0.9, 0.95, JEFFREYS).quorum(38)
     assert (rates[certified] >= 0.9).mean() >= 0.95
 
 
 def test_a_certificate_speaks_plainly_and_never_rounds_up():
-    assert str(Guarantee(0.9, 0.95).certify(37, 38)) == (
-        "37 of 38 fresh models agree: valid for >= 90.1 % with 95 % confidence"
+    guarantee = Guarantee(0.9, 0.95, JEFFREYS)
+    assert str(guarantee.certify(37, 38)) == "37 of 38 fresh models agree: valid for >= 90.1 % with 95 % confidence"
+    assert "optimistic" in str(guarantee.certify(37, 38, members="search"))
+    assert "short of the 90 % asked for" in str(guarantee.certify(36, 38))
+    assert guarantee.certify(37, 38).lower_bound >= 0.901
+
+
+def test_a_vote_of_one_model_many_times_over_certifies_nothing_and_says_so():
+    certificate = Guarantee(0.9, 0.95).certify(38, 38, varied=False)
+    assert not certificate.certified
+    assert str(certificate) == (
+        "38 of 38 models agree, but all of them are the same model: this says nothing about retraining"
     )
-    assert "optimistic" in str(Guarantee(0.9, 0.95).certify(37, 38, members="search"))
-    assert "short of the 90 % asked for" in str(Guarantee(0.9, 0.95).certify(36, 38))
-    bound = Guarantee(0.9, 0.95).certify(37, 38).lower_bound
-    assert bound >= 0.901
+    again = Certificate.from_json(certificate.to_json())
+    assert again == certificate
+    assert not again.varied
+    assert not again.certified
+
+
+def test_a_certificate_that_claims_a_variety_it_lacks_is_refused():
+    fields = json.loads(Guarantee(0.9, 0.95).certify(38, 38, varied=False).to_json())
+    for change in ({"varied": True}, {"certified": True}):
+        with pytest.raises(CorruptFile, match="does not add up"):
+            Certificate.from_json(json.dumps(sealed(fields | change)))
 
 
 @given(n=st.integers(1, 100), prior=PRIORS, target=st.sampled_from(["yes", 1, 2.5, True, None]), data=st.data())
@@ -174,7 +233,7 @@ def test_a_certificate_survives_json(n, prior, target, data):
     assert again.lower_bound == certificate.lower_bound
 
 
-CERTIFICATE = Guarantee(0.9, 0.95).certify(37, 38, target="yes", space="Seed()", point="0123456789abcdef")
+CERTIFICATE = Guarantee(0.9, 0.95, JEFFREYS).certify(37, 38, target="yes", space="Seed()", point="0123456789abcdef")
 
 
 def changed(path, value):
@@ -317,7 +376,7 @@ def test_an_unreachable_guarantee_says_what_to_do():
     with pytest.raises(UnreachableGuarantee) as caught:
         Guarantee(0.9, 0.95).quorum(10)
     assert str(caught.value) == (
-        "10 models cannot certify delta=0.9 at confidence=0.95, even if all agree: at least 18 are needed. "
+        "10 models cannot certify delta=0.9 at confidence=0.95, even if all agree: at least 29 are needed. "
         "Draw more models, or lower `delta` or `confidence`."
     )
 

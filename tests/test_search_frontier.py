@@ -101,7 +101,7 @@ def test_a_base_that_is_nearly_deep_enough_has_rungs_close_to_itself(sloped):
 def test_where_slopes_are_known_a_mixture_is_met_as_well_as_can_be(share):
     weights = np.array([6.0, 5.0, 3.0, 1.0])
     base = np.full((1, 4), 0.1)
-    ladders = climb(FrontierSearch(norm=share), base, Plane(weights, 1.6, sloped=True))
+    ladders = climb(FrontierSearch(norm=share, price=0), base, Plane(weights, 1.6, sloped=True))
     ideal = steepest(weights[None], share)[0]
     for point in ladders.points[0, ladders.exists[0]][-8:-1]:
         away = point - base[0]

@@ -109,7 +109,7 @@ def lower_bound(
     >>> float(lower_bound(98, 103).round(4))
     0.9006
     >>> lower_bound(np.array([36, 37, 38]), 38, prior=JEFFREYS).round(3)
-    array([0.868, 0.902, 0.951])
+    array([0.862, 0.902, 0.951])
     """
     from scipy.special import betaincinv
 
@@ -281,15 +281,14 @@ class Guarantee:
         """
         near = _check_count("near", near)
         if near < self.min_models():
-            below, above = None, self.min_models()
+            size = self.min_models()
         else:
             dissent = near - self.quorum(near)
             below, above = self.min_models(dissent), self.min_models(dissent + 1)
-        if at_most is not None and above > at_most:
-            if below is None:
-                self.quorum(at_most)  # says what is needed
-            return self.efficient_size(at_most) if below is None or below > at_most else below
-        return above if below is None or above - near <= near - below else below
+            size = above if above - near <= near - below else below
+        if at_most is None or size <= at_most:
+            return size
+        return self.min_models(at_most - self.quorum(at_most))
 
     def certify(self, n_agree: int, n_models: int, **context: Any) -> "Certificate":
         """Turn a vote into a certificate; `context` fills its further fields."""
