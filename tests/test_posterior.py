@@ -150,7 +150,7 @@ def test_an_efficient_size_is_never_more_than_there_are(near, at_most):
 
 
 def test_an_efficient_size_that_is_out_of_reach_says_what_is_needed():
-    with pytest.raises(UnreachableGuarantee, match="28 models cannot certify .* at least 29 are needed"):
+    with pytest.raises(UnreachableGuarantee, match=r"28 models cannot certify .* at least 29 are needed"):
         Guarantee(0.9, 0.95).efficient_size(100, at_most=28)
 
 
