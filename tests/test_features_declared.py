@@ -267,7 +267,8 @@ def test_only_toml_is_written(tmp_path):
 def test_betarce_reads_the_file_itself(as_path, written):
     path = written("[columns.a]\nimmutable = true\n")
     X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0] * 5, "b": [0.0, 1.0, 1.5, 0.5] * 5})
-    rce = brce.BetaRCE(LogisticRegression(), features=as_path(path), delta=0.5, confidence=0.6, random_state=0)
+    loose = {"delta": 0.5, "confidence": 0.6, "n_models": 5, "random_state": 0}
+    rce = brce.BetaRCE(LogisticRegression(), features=as_path(path), **loose)
     rce.fit(X, [0, 1, 1, 0] * 5)
     assert rce.features_.rules == {"a": brce.immutable()}
 

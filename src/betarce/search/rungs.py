@@ -78,6 +78,8 @@ def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, some: BoolArr
     which, columns = np.nonzero(features.differs(points, bases) & ~close & some)
     if not which.size:
         return
+    # Only rungs that have something to put back are shrunk too: what a row asks must not hang on its company.
+    own = np.unique(which)
     numeric = ~(features.is_nominal[columns] | np.isnan(points[which, columns] - bases[which, columns]))
     # A name goes back wholly or not at all.
     fraction, member = np.meshgrid(_FRACTIONS, np.arange(len(which)))
@@ -89,8 +91,8 @@ def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, some: BoolArr
     back = features.blend(candidates, bases[which], fraction[:, None])
     places = np.arange(len(which))
     candidates[places, columns] = back[places, columns]
-    shrunk = features.blend(points, bases, _SHRINK)
-    ground.asked.try_(np.concatenate([rows[which], rows]), np.concatenate([candidates, shrunk]))
+    shrunk = features.blend(points[own], bases[own], _SHRINK)
+    ground.asked.try_(np.concatenate([rows[which], rows[own]]), np.concatenate([candidates, shrunk]))
 
 
 def prune(ground: Terrain) -> None:
