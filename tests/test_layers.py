@@ -11,7 +11,19 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "seeding", "arrays", "checks", "progress", "parallel", "files", "documents", "safe_text", "terminal"},
+    {
+        "errors",
+        "seeding",
+        "arrays",
+        "checks",
+        "progress",
+        "parallel",
+        "threads",
+        "files",
+        "documents",
+        "safe_text",
+        "terminal",
+    },
     {"posterior", "certificate_file", "features", "data", "readings", "targets"},
     {"spaces", "drawing", "ensemble", "models"},
     {"explainers", "search"},

@@ -150,7 +150,7 @@ def test_an_efficient_size_is_never_more_than_there_are(near, at_most):
 
 
 def test_an_efficient_size_that_is_out_of_reach_says_what_is_needed():
-    with pytest.raises(UnreachableGuarantee, match="28 models cannot certify .* at least 29 are needed"):
+    with pytest.raises(UnreachableGuarantee, match=r"28 models cannot certify .* at least 29 are needed"):
         Guarantee(0.9, 0.95).efficient_size(100, at_most=28)
 
 
@@ -215,6 +215,13 @@ def test_a_vote_of_one_model_many_times_over_certifies_nothing_and_says_so():
     assert again == certificate
     assert not again.varied
     assert not again.certified
+
+
+def test_a_certificate_that_claims_a_variety_it_lacks_is_refused():
+    fields = json.loads(Guarantee(0.9, 0.95).certify(38, 38, varied=False).to_json())
+    for change in ({"varied": True}, {"certified": True}):
+        with pytest.raises(CorruptFile, match="does not add up"):
+            Certificate.from_json(json.dumps(sealed(fields | change)))
 
 
 @given(n=st.integers(1, 100), prior=PRIORS, target=st.sampled_from(["yes", 1, 2.5, True, None]), data=st.data())

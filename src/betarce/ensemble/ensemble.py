@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.families import Family, families
@@ -17,6 +16,7 @@ from betarce.ensemble.unreadable import Unreadable, reading
 from betarce.ensemble.witness import Witness
 from betarce.errors import InvalidInput, SlowMembers
 from betarce.readings import Readable
+from betarce.threads import one_thread
 
 _CHUNK = 1 << 22  # floats that one step of an evaluation may hold: 32 MiB
 _BLOCK = 8  # members asked between two looks at which points are still in the running
@@ -268,7 +268,7 @@ def _check_faithful(
         return
     table = decode(probe)
     # One thread: some members start their threads anew for every tree, which costs more than so few rows take.
-    with threadpool_limits(1):
+    with one_thread():
         own = np.stack([label_codes(model, table, classes) for model in part.models], axis=1)
     with reading(part.models[0]):
         labels = part.labels(probe, slice(None))

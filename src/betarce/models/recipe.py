@@ -11,7 +11,6 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
-from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, IntArray
 from betarce.checks import check_unmasked
@@ -19,6 +18,7 @@ from betarce.errors import InvalidInput, UnusableModel
 from betarce.features import RawTable
 from betarce.models.network import Network
 from betarce.seeding import derive
+from betarce.threads import one_thread
 
 _NETWORKS_AT_ONCE = 32
 _SEEDS = ("random_state", "random_seed")
@@ -106,7 +106,7 @@ class Recipe:
 
     def train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
         """Train one batch, on one thread. A member that fails leaves the others alone."""
-        with threadpool_limits(1):
+        with one_thread():
             return self._train(table, retrainings)
 
     def _train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
