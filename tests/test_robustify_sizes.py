@@ -76,7 +76,9 @@ def test_above_five_may_dissent_as_long_as_a_thousand_models_allow_it():
 @pytest.mark.parametrize("name", ["few", "auto", "many"])
 @pytest.mark.parametrize(("delta", "needed"), [(0.999, 2995), (0.999999, 2995731)])
 def test_beyond_a_thousand_models_the_number_must_be_asked_for(name, delta, needed):
-    with pytest.raises(UnreachableGuarantee, match=rf"takes {needed:,} certifying models even if all of them agree") as e:
+    with pytest.raises(
+        UnreachableGuarantee, match=rf"takes {needed:,} certifying models even if all of them agree"
+    ) as e:
         sizes(name, Guarantee(delta, 0.95))
     assert f"n_models=({sizes(name)[0]}, {needed})" in str(e.value)
 
