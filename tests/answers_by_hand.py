@@ -7,7 +7,7 @@ import betarce as brce
 from betarce.features import FeatureSpace
 from betarce.robustify.result import Result, RobustCounterfactual
 
-GUARANTEE = brce.Guarantee(0.9, 0.95)
+GUARANTEE = brce.Guarantee(0.9, 0.95, "jeffreys")
 N = 40
 RNG = np.random.default_rng(0)
 HOUSING = ("housing_own", "housing_rent", "housing_free")

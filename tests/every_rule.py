@@ -1,5 +1,7 @@
 """A mixed table under every kind of rule, and what must hold whatever company a row is in."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer
@@ -117,6 +119,7 @@ def pipeline(estimator=None):
 MODEL = pipeline().fit(TABLE, LABELS)
 
 
+@cache
 def problem_under(kind):
     """Give the problem that an explainer sees under the rules of one kind."""
     features = features_under(kind)

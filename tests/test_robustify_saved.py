@@ -25,7 +25,18 @@ from test_features_mixed import TABLE
 from test_features_saved import changed, places
 
 GUARANTEE = Guarantee(0.6, 0.8)
-STATUSES = ["certified", "base-not-found", "not-found", "infeasible", "budget-spent"]
+STATUSES = [
+    "certified",
+    "base-not-found",
+    "not-found",
+    "infeasible",
+    "budget-spent",
+    "already-there",
+    "not-varied",
+    "unreadable",
+]
+BASED = ("certified", "not-found", "infeasible", "budget-spent", "not-varied")
+VOTED = ("certified", "not-found", "budget-spent", "not-varied")
 
 
 def item(features, points, status="certified", name=0, target="yes", seed=0, **parts):
@@ -33,11 +44,22 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
     rng = np.random.default_rng(seed)
     original, base, robust = points
     robust = allowed(robust, original, features, parts.get("overrides")) if status == "certified" else None
-    votes = () if status in ("base-not-found", "infeasible") else tuple([True] * 4 + [status == "certified"] * 5)
+    votes = tuple([True] * 4 + [status in ("certified", "not-varied")] * 5) if status in VOTED else ()
     certificate = None
     if votes:
         voted = base if robust is None else robust
-        certificate = certificate_of(voted, target, sum(votes), len(votes), GUARANTEE, steered=False, space="Seed()")
+        certificate = certificate_of(
+            voted,
+            target,
+            sum(votes),
+            len(votes),
+            GUARANTEE,
+            steered=False,
+            space="Seed()",
+            varied=status != "not-varied",
+        )
+    if status == "unreadable":
+        original = base = target = None
     fields = {
         "name": name,
         "target": target,
@@ -50,7 +72,7 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
         "distance_to_original": np.nan if robust is None else float(features.distance(robust, original)),
         "n_evaluations": int(rng.integers(1000)),
         "features": features,
-        "points": {"original": original, "base": None if status == "base-not-found" else base, "robust": robust},
+        "points": {"original": original, "base": base if status in BASED else None, "robust": robust},
         "runtime_s": float(rng.random()),
     }
     return RobustCounterfactual(**(fields | parts))
@@ -215,7 +237,7 @@ def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_written(tmp_pa
 
 @pytest.mark.parametrize("target", [1, 0.5, True, "yes", ["good", "top"]], ids=str)
 def test_targets_keep_their_type(target):
-    result = result_of(TABLE, target=target)
+    result = result_of(TABLE, target=target, statuses=STATUSES[:-1])  # what could not be read wants nothing
     again = from_json(result.to_json())
     assert [type(each.target) for each in again] == [type(target)] * len(result)
     assert_same_result(result, again)
@@ -454,7 +476,7 @@ def test_derived_columns_are_computed_again():
     moved = replace(
         result[0],
         points={**result[0].points, "robust": wrong},
-        certificate=certificate_of(wrong, "yes", 9, 9, votes.guarantee, steered=False, space="Seed()"),
+        certificate=certificate_of(wrong, "yes", 9, 9, votes.guarantee, steered=False, space="Seed()", varied=True),
         distance_to_base=float(result.features.distance(wrong, result[0].points["base"])),
         distance_to_original=float(result.features.distance(wrong, result[0].points["original"])),
     )

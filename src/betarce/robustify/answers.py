@@ -8,7 +8,7 @@ from betarce.arrays import BoolArray, FloatArray
 from betarce.ensemble import Ensemble
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
-from betarce.robustify.batch import Batch
+from betarce.robustify.batch import ALREADY_THERE, Batch
 from betarce.robustify.certify import Walk
 from betarce.robustify.result import RobustCounterfactual, Status
 from betarce.search import Ladders
@@ -107,7 +107,7 @@ def _outcome(
     batch: Batch, i: int, infeasible: str, walk: Walk, spent: bool, vote: Certificate | None
 ) -> tuple[Status, str]:
     if batch.there[i]:
-        return "already-there", "The model gives this row the class that is wanted: there is nothing to change."
+        return "already-there", ALREADY_THERE
     if infeasible:
         return "infeasible", infeasible
     if batch.post_hoc and not batch.based.found[i]:

@@ -14,6 +14,7 @@ from betarce.features import FeatureSpace, RawTable, Rules
 from betarce.robustify.steer import Task
 from betarce.targets import accepted
 
+ALREADY_THERE = "The model gives this row the class that is wanted: there is nothing to change."
 _FROZEN = "The rules of `features` leave nothing to change for this row."
 
 

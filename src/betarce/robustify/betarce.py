@@ -257,7 +257,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"`x` must be a single row; got {len(table)}.")
         point = self.features_.encode(table, what="x")
         batch, ladders = self._ladders(point, row_names(table), np.arange(1), target, base_points, overrides)
-        quorum = self.guarantee_.quorum(len(self.search_members_))
+        n = len(self.search_members_)
+        # Few members can steer, but not certify: then the paper's search asks all of them.
+        quorum = self.guarantee_.quorum(n) if n >= self.guarantee_.min_models() else n
         paper = Steering(GrowingSpheresSearch(), self.problem_, self.search_members_, quorum)
         return tradeoff(batch, ladders, paper.ladders(batch.task), self._voters(), self.guarantee_, self.features_)
 

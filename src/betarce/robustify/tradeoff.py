@@ -1,7 +1,7 @@
 """What more robustness costs: distance against the certified bound, for one row."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.features import FeatureSpace
 from betarce.posterior import Guarantee
-from betarce.robustify.batch import Batch
+from betarce.robustify.batch import ALREADY_THERE, Batch
 from betarce.robustify.certify import rungs_passed
 from betarce.robustify.style import BLUE, GREY, MARKS, new_axes
 from betarce.search import Ladders
@@ -30,6 +30,8 @@ class Frontier:
     guarantee : Guarantee
     n_models : int
         Members that voted.
+    start : {"original", "base"}
+        What the search stayed close to.
     """
 
     points: FloatArray
@@ -38,6 +40,7 @@ class Frontier:
     n_models: int
     features: FeatureSpace
     name: Any
+    start: Literal["original", "base"] = "base"
 
     def __repr__(self) -> str:
         """Say what it holds in a line; the points and the table are in its attributes."""
@@ -67,15 +70,15 @@ class Frontier:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw distance against lower bound; gives the matplotlib axes."""
-        ax = new_axes(ax, 6, 4)
+        ax, away = new_axes(ax, 6, 4), f"distance_to_{self.start}"
         rungs = self.table[self.table["kind"] == "rung"]
-        ax.plot(rungs["distance_to_base"], rungs["lower_bound"], "o-", color=BLUE, ms=4, lw=1, label="candidates")
+        ax.plot(rungs[away], rungs["lower_bound"], "o-", color=BLUE, ms=4, lw=1, label="candidates")
         for points, look, label in (
             (self.table[self.table["kind"] == "base"], MARKS["base"], "base"),
             (self.table[self.table["kind"] == "paper"], MARKS["paper"], "paper's search"),
             (self.table[self.table["chosen"]], MARKS["robust"], "handed out"),
         ):
-            ax.plot(points["distance_to_base"], points["lower_bound"], ls="", label=label, zorder=3, **look)
+            ax.plot(points[away], points["lower_bound"], ls="", label=label, zorder=3, **look)
         ax.axhline(self.guarantee.delta, color=GREY, lw=0.8, ls="--", zorder=1)
         ax.annotate(
             f"delta = {self.guarantee.delta:g}",
@@ -87,7 +90,7 @@ class Frontier:
             fontsize=8,
         )
         ax.set(
-            xlabel="L1 distance to base (in ranges of the features)",
+            xlabel=f"L1 distance to the {self.start} (in ranges of the features)",
             ylabel=f"lower bound of validity, {self.guarantee.confidence:.0%} confidence",
             title="What more robustness costs",
         )
@@ -104,12 +107,16 @@ def tradeoff(
     features: FeatureSpace,
 ) -> Frontier:
     """Put the ladder of a batch of one row to the vote, beside the base and the paper's point."""
+    if batch.there[0]:
+        raise InvalidInput(ALREADY_THERE)
     if batch.infeasible[0]:
         raise InvalidInput(batch.infeasible[0])
-    if not batch.based.found[0]:
+    based = bool(batch.based.found[0])
+    if batch.post_hoc and not based:
         raise InvalidInput(f"This row has no base to start from: {batch.based.reasons[0]}")
     rungs = ladders.points[0, ladders.exists[0]]
-    others = [("base", batch.based.points[0]), *(("paper", point) for point in paper.points[0, paper.exists[0]])]
+    others = [("base", batch.based.points[0])] * based
+    others += [("paper", point) for point in paper.points[0, paper.exists[0]]]
     points = np.vstack([rungs, *(point[None] for _, point in others)])
     votes = members.votes(points, np.repeat(batch.targets, len(points), axis=0))
     passed = rungs_passed(votes[: len(rungs)], guarantee.quorum(len(members)))
@@ -117,7 +124,7 @@ def tradeoff(
         {
             "kind": ["rung"] * len(rungs) + [kind for kind, _ in others],
             "depth": np.append(ladders.levels[0, ladders.exists[0]], [np.nan] * len(others)),
-            "distance_to_base": features.distance(points, batch.based.points),
+            "distance_to_base": features.distance(points, batch.based.points) if based else np.nan,
             "distance_to_original": features.distance(points, batch.originals),
             "n_agree": votes,
             "n_models": len(members),
@@ -125,4 +132,5 @@ def tradeoff(
             "chosen": np.arange(len(points)) == passed - 1,
         }
     )
-    return Frontier(rungs, table, guarantee, len(members), features, batch.names[0])
+    start: Literal["original", "base"] = "base" if batch.post_hoc else "original"
+    return Frontier(rungs, table, guarantee, len(members), features, batch.names[0], start)
