@@ -120,9 +120,7 @@ def test_the_papers_way_certifies_with_the_search_members_and_says_so(rejected):
     assert "optimistic" in str(result[0].certificate)
 
 
-@pytest.mark.parametrize(
-    ("n_models", "sizes"), [((5, 9), (5, 9)), (9, (9, 9)), ("few", (15, 9))], ids=str
-)
+@pytest.mark.parametrize(("n_models", "sizes"), [((5, 9), (5, 9)), (9, (9, 9)), ("few", (15, 9))], ids=str)
 def test_so_many_members_are_drawn_as_were_asked_for(rce, n_models, sizes):
     drawn = clone(rce).set_params(n_models=n_models).fit(FRAME, LABELS)
     assert (len(drawn.search_members_), len(drawn.certifying_members_)) == sizes
@@ -205,9 +203,7 @@ def test_by_default_the_robust_point_is_closer_to_the_person_than_around_a_base(
     around = clone(rce).set_params(base="growing-spheres").fit(FRAME[:200], LABELS[:200]).explain(rejected)
     both = result.certified & around.certified
     assert both.sum() > 5
-    near, far = (
-        np.array([item.distance_to_original for item in found])[both] for found in (result, around)
-    )
+    near, far = (np.array([item.distance_to_original for item in found])[both] for found in (result, around))
     assert np.median(near) < np.median(far)
     # With a base, what is close to it is what counts.
     near, far = (np.array([item.distance_to_base for item in found])[both] for found in (around, result))

@@ -15,7 +15,9 @@ from test_features_mixed import TABLE
 from test_robustify_saved import result_of
 
 TEXT = result_of(TABLE[["age", "income", "purpose"]], statuses=["certified", "not-found"]).to_json()
-CERTIFICATE = Guarantee(0.9, 0.95, "jeffreys").certify(37, 38, target="yes", space="Seed()", point="0123456789abcdef").to_json()
+CERTIFICATE = (
+    Guarantee(0.9, 0.95, "jeffreys").certify(37, 38, target="yes", space="Seed()", point="0123456789abcdef").to_json()
+)
 
 
 def test_a_result_with_other_bytes_is_refused_or_equal(tally, tmp_path):
