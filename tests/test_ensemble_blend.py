@@ -1,10 +1,11 @@
 """Models made of other models: searches, calibrated, voting and stacking classifiers, label for label their own."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
@@ -25,6 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from betarce import Ensemble, Network
+from betarce.ensemble.calibrated import Calibration, Steps
+from betarce.ensemble.intervals import UNIT, Interval
 from betarce.ensemble.stacked import StackedPart
 from betarce.errors import SlowMembers
 from tables import bootstrap, columns, front, problem
@@ -277,6 +280,25 @@ def test_a_flat_piece_at_one_half_is_a_tie_and_no_close_call():
     for model in models:
         model.predict = None
     ensemble.labels(points[(points[:, 0] > 14) & (points[:, 0] < 26)])
+
+
+FRACTIONS = st.fractions(0, 1, max_denominator=12)
+
+
+@given(folds=st.lists(FRACTIONS, min_size=1, max_size=4))
+@example(folds=[Fraction(4, 5), Fraction(1, 10), Fraction(3, 5)])
+@example(folds=[Fraction(1, 6), Fraction(2, 3), Fraction(2, 3)])
+def test_means_of_flat_pieces_are_settled_as_scikit_learn_adds_them_up(folds):
+    heights = [float(each) for each in folds] + [float(1 - each) for each in folds]
+    total = np.zeros(2)
+    for height in heights:
+        total += [1.0 - height, height]
+    curves = tuple((Steps(np.array([0.0, 1.0]), np.array([height, height])),) for height in heights)
+    rule = Calibration("isotonic", np.zeros((len(heights), 1, 2)), curves)
+    answer = Interval(np.full((1, 1, 1), 0.3), np.full((1, 1, 1), 0.4))
+    scores, doubt = rule.stacked([rule], UNIT).scored([answer] * len(heights), np.zeros((1, 1)), slice(None))
+    assert abs(scores[0, 0]) > doubt[0, 0]
+    assert (scores[0, 0] > 0) == bool(np.argmax(total / len(heights)))
 
 
 @pytest.mark.parametrize("name", ["stacking", "soft votes", "sigmoid, forest"])

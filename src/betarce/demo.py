@@ -28,7 +28,7 @@ RULES: dict[str, Rule] = {
     "late_payments": immutable(),
     "education": immutable(),
     "housing": immutable(),
-    "income": increase_only(),
+    "income": increase_only() & integer(step=500),
     "savings": increase_only() & integer(step=100),
     "debt": decrease_only() & integer(step=100),
     "open_credits": decrease_only(),

@@ -1,19 +1,20 @@
 """Members drawn from a space: trained in parallel, each from its own name, with an eye on what looks odd."""
 
+import time
 import warnings
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import delayed
+from joblib import delayed, effective_n_jobs
 
 from betarce.arrays import FloatArray
 from betarce.ensemble import Ensemble
 from betarce.errors import ConstantMembers, DegenerateSpace, MemberFailed, MemberWarning
 from betarce.models.recipe import Outcome, Recipe, Retraining, Table
 from betarce.parallel import parallel
-from betarce.progress import progress
+from betarce.progress import progress, say
 from betarce.seeding import derive
 from betarce.spaces import Given, Job, Seed, Space, Trainer
 
@@ -45,6 +46,7 @@ def draw_members(
     seed: int,
     n_jobs: int | None = None,
     verbose: int = 0,
+    announce: Callable[[float], str] | None = None,
 ) -> dict[str, Draw]:
     """Draw and train members for one or more roles.
 
@@ -67,6 +69,9 @@ def draw_members(
         Workers, as in joblib.
     verbose : int
         See `betarce.progress`.
+    announce : callable, optional
+        Given the seconds that all members will take, as far as the first ones tell, it returns what to say before the
+        others are trained.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def draw_members(
         for role, n in sizes.items()
     }
     everything = [job for role in jobs.values() for job in role]
-    outcomes = _train(everything, table, n_jobs=n_jobs, verbose=verbose)
+    outcomes = _train(everything, table, n_jobs=n_jobs, verbose=verbose, announce=announce)
     _report_failures(everything, outcomes)
     _report_warnings(everything, outcomes)
     return {
@@ -93,14 +98,29 @@ def draw_members(
     }
 
 
-def _train(jobs: Sequence[Job], table: Table, *, n_jobs: int | None, verbose: int) -> dict[str, Outcome]:
+def _train(
+    jobs: Sequence[Job],
+    table: Table,
+    *,
+    n_jobs: int | None,
+    verbose: int,
+    announce: Callable[[float], str] | None = None,
+) -> dict[str, Outcome]:
     by_trainer: dict[Trainer, list[Retraining]] = defaultdict(list)
     for job in jobs:
         by_trainer[job.trainer].append(job.retraining)
     batches = [(trainer, batch) for trainer, work in by_trainer.items() for batch in trainer.batches(work)]
-    workers = parallel(n_jobs, return_as="generator")
     outcomes: dict[str, Outcome] = {}
+    if announce is not None and verbose >= 0:
+        trainer, batch = batches.pop(0)
+        started = time.perf_counter()
+        first = trainer.train(table, batch)
+        seconds = (time.perf_counter() - started) * len(jobs) / len(batch) / min(effective_n_jobs(n_jobs), len(jobs))
+        outcomes.update((retraining.name, outcome) for retraining, outcome in zip(batch, first, strict=True))
+        say(announce(seconds), verbose=verbose)
+    workers = parallel(n_jobs, return_as="generator")
     with progress("Training members", total=len(jobs), verbose=verbose) as advance:
+        advance(len(outcomes))
         results = workers(delayed(trainer.train)(table, batch) for trainer, batch in batches)
         for (_, batch), trained in zip(batches, results, strict=True):
             outcomes.update((retraining.name, outcome) for retraining, outcome in zip(batch, trained, strict=True))

@@ -58,3 +58,29 @@ def progress(title: str, total: int, *, verbose: int = 0) -> Iterator[Advance]:
         yield lambda steps: bar.advance(task, steps)
     if verbose > 0 and not visible:
         console.print(f"{title}: {total} done")
+
+
+def say(text: str, *, verbose: int = 0) -> None:
+    """Say a sentence before long work: where someone can watch it, or in logs with `verbose` above 0."""
+    if verbose < 0:
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if verbose > 0 or console.is_terminal or console.is_jupyter:
+        console.print(text, markup=False, highlight=False)
+
+
+def about(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Examples
+    --------
+    >>> [about(seconds) for seconds in (0.2, 8.4, 44, 100, 1500, 9000)]
+    ['a second', '8 s', '40 s', '2 minutes', '25 minutes', '2.5 hours']
+    """
+    if seconds < 1:
+        return "a second"
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds < 10 else f"{round(seconds, -1):.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

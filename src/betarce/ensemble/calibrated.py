@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from betarce.arrays import FloatArray
 from betarce.ensemble.combining import Scored
-from betarce.ensemble.intervals import Interval, scored, shares
+from betarce.ensemble.intervals import UNIT, Interval, scored, shares
 
 _EPS = 1e-12  # what scikit-learn adds to a probability before it takes the logarithm
 _FLAT = 1e-9
@@ -78,21 +78,16 @@ class CalibrationCombiner:
 
     def probabilities(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Interval:
         """Give the mean of the folds."""
-        low, high = np.zeros((2, *answers[0].low.shape))
-        many = answers[0].low.shape[-1] > 1
-        halves = np.ones(low.shape, dtype=bool)
-        for fold, answer in enumerate(answers):
-            curved = self._curved(answer, fold, members)
-            halves &= (curved.low == 0.5) & (curved.high == 0.5)
-            if many:
-                curved = self._normalised(curved)
-            low += curved.low
-            high += curved.high
-        mean = Interval(low / len(answers), high / len(answers)).widened(self.unit)
-        if many:
-            return mean
-        # A flat piece of an isotonic curve at one half is no close call: it is a tie, over many points.
-        return Interval(np.where(halves, 0.5, mean.low), np.where(halves, 0.5, mean.high))
+        curved = [self._curved(answer, fold, members) for fold, answer in enumerate(answers)]
+        if answers[0].low.shape[-1] > 1:
+            curved = [self._normalised(each) for each in curved]
+        mean = Interval(*(np.sum(sides, axis=0) / len(curved) for sides in zip(*curved, strict=True)))
+        wide = mean.widened(self.unit)
+        if answers[0].low.shape[-1] > 1 or self.method != "isotonic" or self.unit > UNIT:
+            return wide
+        known = np.all([each.low == each.high for each in curved], axis=0)
+        exact = _settled([each.low for each in curved])
+        return Interval(np.where(known, exact, wide.low), np.where(known, exact, wide.high))
 
     def gradients(self, answers: Sequence[FloatArray]) -> list[FloatArray]:
         """Give the gradient of the log-odds in each fold's answer."""
@@ -138,3 +133,19 @@ class CalibrationCombiner:
         none = (curved.high <= 0).all(axis=-1, keepdims=True)
         even = 1 / curved.low.shape[-1]
         return Interval(np.where(none, even, divided.low), np.where(none, even, divided.high)).widened(self.unit)
+
+
+def _settled(folds: Sequence[FloatArray]) -> FloatArray:
+    """Average probabilities that are known to the bit, and put those next to one half on the side of their label.
+
+    Isotonic curves are flat over many points, and means of simple fractions are often one half: no close calls, but
+    ties, which the first class wins. Both classes are added up as scikit-learn does, in its order.
+    """
+    first, second = np.zeros((2, *folds[0].shape))
+    for fold in folds:
+        first += 1.0 - fold
+        second += fold
+    first /= len(folds)
+    second /= len(folds)
+    above = np.maximum(second, np.nextafter(0.5, 1.0))
+    return np.asarray(np.where(second > first, above, np.minimum(second, 0.5)))

@@ -1,7 +1,7 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from betarce.robustify.model import check_answers, check_model, explained_model,
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
 from betarce.robustify.result import Result, RobustCounterfactual, Which, own_rules
 from betarce.robustify.settings import check_features
-from betarce.robustify.sizes import role_sizes
+from betarce.robustify.sizes import announcement, role_sizes
 from betarce.robustify.steer import Steering, Task, check_search
 from betarce.robustify.tradeoff import Frontier, tradeoff
 from betarce.search import FrontierSearch, GrowingSpheresSearch, Ladders
@@ -178,7 +178,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self.features_ = features
         model = self._ensemble([self.model_])  # a model that cannot answer says so before an hour of training
         sizes = role_sizes(self.n_models, self.certify_on, guarantee, self._space, model.kind)
-        draws = self._draw(sizes)
+        kind = model.kind
+        draws = self._draw(sizes, lambda seconds: announcement(self.n_models, sizes, guarantee, kind, seconds))
         self.n_redrawn_ = sum(draw.redrawn for draw in draws.values())
         self.search_members_: Ensemble = self._ensemble(draws["search"].models)
         self.certifying_members_: Ensemble | None = None
@@ -420,7 +421,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self._set_up(self._guarantee(), check_search(self.search), features)
         self._honoured = now
 
-    def _draw(self, sizes: Mapping[str, int]) -> dict[str, Draw]:
+    def _draw(self, sizes: Mapping[str, int], announce: Callable[[float], str] | None = None) -> dict[str, Draw]:
         return draw_members(
             self._space,
             Recipe(self.model_),
@@ -429,6 +430,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             seed=self._seed,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            announce=announce,
         )
 
     def _ensemble(self, models: list[object]) -> Ensemble:

@@ -13,12 +13,18 @@ import numpy as np
 from betarce.ensemble.kernel import Kind
 from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.posterior import Guarantee
+from betarce.progress import about
 from betarce.spaces import Given, Space
 
 _SEARCH: Mapping[Kind, int] = {"linear": 15, "network": 20, "trees": 61, "other": 38}
 _SEARCH_MANY: Mapping[Kind, int] = {"linear": 38, "network": 38, "trees": 110, "other": 110}
 _CHEAP = 3  # a linear model costs so little that three times as many certify
 _AUTO, _MANY = 100, 300  # certifying members, about
+# How much farther points lie with "few" members, in percent: docs/decisions/members.md has the measurements.
+_FARTHER: Mapping[str, Mapping[Kind, int]] = {
+    "auto": {"linear": 40, "network": 15, "trees": 15, "other": 15},
+    "many": {"linear": 50, "network": 35, "trees": 35, "other": 35},
+}
 _LEAST_DISSENT = 5  # where delta is so high that about 100 members would allow less
 _ABSURD = 1_000_000
 _MOST = 1000  # certifying members that are trained without being asked for by number
@@ -95,6 +101,27 @@ def role_sizes(
     # In the paper's form the members that search also certify.
     guarantee.quorum(sizes.get("certify", sizes["search"]))
     return sizes
+
+
+def announcement(n_models: Any, sizes: Mapping[str, int], guarantee: Guarantee, kind: Kind, seconds: float) -> str:
+    """Say how many models will be trained, about how long that takes, and what fewer would give up.
+
+    Examples
+    --------
+    >>> print(announcement("auto", {"search": 61, "certify": 103}, Guarantee(0.9, 0.95), "trees", 42.0))
+    Training 164 models (61 to search, 103 to certify): about 40 s. With n_models="few" 107 would do, for points that
+    lie about 15 % farther away.
+    """
+    search, certify = sizes["search"], sizes.get("certify", 0)
+    roles = f"{search} to search, {certify} to certify" if certify else "which search and certify"
+    text = f"Training {search + certify} models ({roles}): about {about(seconds)}."
+    if not certify or n_models not in ("auto", "many"):
+        return text
+    few = AMOUNTS["few"].search[kind] + AMOUNTS["few"].certifying(guarantee, kind, most=_MOST)
+    return (
+        f'{text} With n_models="few" {few} would do, for points that lie about {_FARTHER[n_models][kind]} % farther '
+        "away."
+    )
 
 
 def _named_sizes(name: str, certify_on: str, guarantee: Guarantee, space: Space, kind: Kind) -> dict[str, int]:
