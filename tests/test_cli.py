@@ -117,7 +117,7 @@ def here(loans, tmp_path, monkeypatch):
     return tmp_path
 
 
-QUICK = ("--delta", "0.5", "--confidence", "0.6", "--jobs", "1")
+QUICK = ("--delta", "0.5", "--confidence", "0.6", "--models", "5,8", "--jobs", "1")
 
 
 def squeezed(text):

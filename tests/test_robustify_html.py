@@ -219,7 +219,7 @@ def test_what_explain_returns_is_shown(as_frame):
     X, y = make_classification(n_samples=200, n_features=4, random_state=0)
     X = pd.DataFrame(X, columns=list("abcd")) if as_frame else X
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    rce = brce.BetaRCE(model, delta=0.8, confidence=0.9, random_state=0, verbose=-1).fit(X, y)
+    rce = brce.BetaRCE(model, delta=0.8, confidence=0.9, n_models=18, random_state=0, verbose=-1).fit(X, y)
     result = rce.explain(X[:2])
     page = read(result)
     names = set(result.changes()["feature"])

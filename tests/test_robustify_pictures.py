@@ -199,7 +199,9 @@ def test_pictures_are_drawn_on_given_axes():
 
 def test_what_explain_returns_is_drawn(tmp_path):
     X, y = make_classification(n_samples=200, n_features=4, random_state=0)
-    rce = brce.BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, random_state=0, verbose=-1).fit(X, y)
+    rce = brce.BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=18, random_state=0, verbose=-1).fit(
+        X, y
+    )
     result = rce.explain(X[:3])
     frame = votes_frame(result)
     assert frame.groupby("line")["agrees"].sum().tolist() == [item.certificate.n_agree for item in result]

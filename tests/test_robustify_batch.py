@@ -1,0 +1,185 @@
+"""The rows of one call: each is answered as if it were alone, and one that cannot be answered spoils no other."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import betarce as brce
+from betarce.errors import InvalidInput
+from betarce.robustify import Result
+from every_rule import LABELS, MOST, RULES, TABLE, pipeline
+
+LOOSE = {"delta": 0.7, "confidence": 0.8, "n_models": (15, 14), "random_state": 0, "verbose": -1}
+
+
+def three_columns(n=120, seed=0):
+    """Whole numbers, two decimals and names: the table on which company once mattered."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {"a": rng.integers(0, 20, n), "b": rng.uniform(0, 3, n).round(2), "k": rng.choice(["u", "v", "w"], n)}
+    )
+    score = table["a"] / 20 + table["b"] / 3 + 0.4 * (table["k"] == "v") + 0.1 * rng.normal(size=n)
+    return table, (score > 1.1).astype(int)
+
+
+THREE, THREE_LABELS = three_columns()
+FRONT = ColumnTransformer([("k", OneHotEncoder(handle_unknown="ignore"), ["k"]), ("n", StandardScaler(), ["a", "b"])])
+TRANSITIONS = {"k": brce.transitions({"u": ["v"], "v": ["u"]})}
+
+
+def assert_same_answer(one, other):
+    """Compare everything about two answers but the time they took, bit for bit."""
+    for part in ("name", "target", "status", "reason", "note", "certificate", "votes", "n_evaluations"):
+        assert getattr(one, part) == getattr(other, part), part
+    for which in ("original", "base", "robust"):
+        a, b = one.points[which], other.points[which]
+        assert (a is None) == (b is None), which
+        assert a is None or a.tobytes() == b.tobytes(), which
+
+
+def assert_company_changes_nothing(rce, rows, alone):
+    together = rce.explain(rows)
+    order = np.random.default_rng(1).permutation(len(rows))
+    shuffled = rce.explain(rows.iloc[order])
+    for place, i in enumerate(order):
+        assert_same_answer(shuffled[place], together[int(i)])
+    for i in alone:
+        assert_same_answer(rce.explain(rows[i : i + 1])[0], together[i])
+    return together
+
+
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), DecisionTreeClassifier(max_depth=4)], ids=["linear", "tree"]
+)
+@pytest.mark.parametrize("base", [None, "growing-spheres", "nice"])
+def test_a_row_is_answered_alone_as_in_any_company(base, estimator):
+    model = make_pipeline(FRONT, estimator)
+    rce = brce.BetaRCE(model, features=TRANSITIONS, base=base, **LOOSE).fit(THREE, THREE_LABELS)
+    together = assert_company_changes_nothing(rce, THREE[:20], alone=range(0, 20, 4))
+    assert together.certified.any()
+
+
+@pytest.mark.parametrize("search", ["growing-spheres", brce.FrontierSearch(norm=0.4)], ids=["spheres", "mixed norm"])
+def test_so_it_is_by_any_search(search):
+    model = make_pipeline(FRONT, LogisticRegression())
+    rce = brce.BetaRCE(model, features=TRANSITIONS, search=search, **LOOSE).fit(THREE, THREE_LABELS)
+    assert_company_changes_nothing(rce, THREE[:12], alone=(0, 5, 9))
+
+
+@pytest.fixture(scope="module")
+def members():
+    """Train once; what follows only changes the rules."""
+    return brce.BetaRCE(pipeline(), **LOOSE).fit(TABLE, LABELS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RULES if kind != "one_hot"])
+def test_so_it_is_under_every_kind_of_rule(members, kind):
+    rules = {name: rule for name, rule in RULES[kind].items() if isinstance(name, str)}
+    members.set_params(features=rules, max_changes=MOST.get(kind))
+    together = assert_company_changes_nothing(members, TABLE[:10], alone=(0, 4))
+    assert together.certified.any()
+
+
+# Rows that cannot be answered
+
+
+@pytest.fixture(scope="module")
+def rce():
+    return brce.BetaRCE(make_pipeline(FRONT, LogisticRegression()), **LOOSE).fit(THREE, THREE_LABELS)
+
+
+@pytest.fixture(scope="module")
+def rows(rce):
+    return THREE[rce.model_.predict(THREE) == 0][:8].set_axis([f"r{i}" for i in range(8)])
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [("k", "never seen", "never seen"), ("b", np.nan, "no value in column 'b'"), ("k", None, "no value in column 'k'")],
+)
+def test_a_row_that_cannot_be_read_says_so_and_the_others_are_answered_as_without_it(rce, rows, column, value, reason):
+    odd = rows.copy()
+    odd.loc["r3", column] = value
+    result = rce.explain(odd)
+    assert [item.name for item in result] == list(odd.index)
+    assert result[3].status == "unreadable"
+    assert reason in result[3].reason
+    assert result[3].original is None
+    assert result[3].certificate is None
+    without = rce.explain(rows.drop(index="r3"))
+    for one, other in zip([item for item in result if item.name != "r3"], without, strict=True):
+        assert_same_answer(one, other)
+
+
+def test_several_rows_that_cannot_be_read_in_one_batch(rce, rows):
+    odd = rows.copy()
+    odd.loc[["r0", "r1", "r6"], "k"] = "never seen"
+    odd.loc["r7", "b"] = np.nan
+    result = rce.explain(odd)
+    assert [item.status == "unreadable" for item in result] == [True, True, False, False, False, False, True, True]
+    for one, other in zip(result[2:6], rce.explain(rows[2:6]), strict=True):
+        assert_same_answer(one, other)
+
+
+def test_a_row_that_cannot_be_read_needs_no_company(rce, rows):
+    odd = rows[:1].copy()
+    odd["k"] = "never seen"
+    [item] = rce.explain(odd)
+    assert item.status == "unreadable"
+    assert not rce.explain(odd).certified.any()
+
+
+def test_rows_that_cannot_be_read_come_with_targets_and_base_points_of_others(rce, rows):
+    bases = THREE[rce.model_.predict(THREE) == 1][:8].set_axis(rows.index)
+    odd = rows.copy()
+    odd.loc["r2", "k"] = "never seen"
+    result = rce.explain(odd, target=[1] * 8, base_points=bases)
+    without = rce.explain(rows.drop(index="r2"), target=[1] * 7, base_points=bases.drop(index="r2"))
+    for one, other in zip([item for item in result if item.name != "r2"], without, strict=True):
+        assert_same_answer(one, other)
+
+
+def test_a_table_with_other_columns_is_still_an_error(rce, rows):
+    odd = rows.drop(columns="a")
+    odd.loc["r3", "k"] = "never seen"
+    with pytest.raises(InvalidInput, match="lacks 'a'"):
+        rce.explain(odd)
+
+
+def test_a_row_that_has_its_class_already_is_told_so_and_the_others_are_answered_as_without_it(rce, rows):
+    there = THREE[rce.model_.predict(THREE) == 1][:2].set_axis(["x", "y"])
+    mixed = pd.concat([there[:1], rows, there[1:]])
+    result = rce.explain(mixed, target=1)
+    assert [item.name for item in result if item.status == "already-there"] == ["x", "y"]
+    for item in (result[0], result[-1]):
+        assert item.reason == "The model gives this row the class that is wanted: there is nothing to change."
+        assert item.robust is None
+        assert item.base is None
+        assert item.certificate is None
+    for one, other in zip(result[1:-1], rce.explain(rows, target=1), strict=True):
+        assert_same_answer(one, other)
+
+
+def test_a_batch_of_rows_that_all_have_their_class_is_answered(rce):
+    rows = THREE[rce.model_.predict(THREE) == 1][:3]
+    assert [item.status for item in rce.explain(rows, target=1)] == ["already-there"] * 3
+
+
+def test_such_rows_are_shown_saved_and_loaded_like_any_other(rce, rows, tmp_path):
+    odd = pd.concat([rows, THREE[rce.model_.predict(THREE) == 1][:1].set_axis(["x"])])
+    odd.loc["r3", "k"] = "never seen"
+    result = rce.explain(odd, target=1)
+    assert "1 unreadable" in repr(result)
+    assert "1 already-there" in repr(result)
+    assert list(result.to_frame().index) == list(odd.index)
+    result.save(tmp_path / "result.json")
+    again = Result.load(tmp_path / "result.json")
+    for one, other in zip(again, result, strict=True):
+        assert_same_answer(one, other)
+    assert rce.audit(result, n_models=3)["robust"].isna().tolist() == (~result.certified).tolist()
+    assert "unreadable" in result._repr_html_()
