@@ -280,6 +280,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         table = check_table(points, what="points")
         rows, index = self.features_.encode(table, what="points"), row_names(table)
         targets = accepted(aligned_values(target, table, what="target"), self.classes_, len(rows))
+        self._looked = True
         votes = certify_points(
             rows,
             targets,
