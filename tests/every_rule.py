@@ -99,9 +99,9 @@ RULES = {
 MOST = {"max_changes": 2, "all": 4}
 
 
-def features_under(kind):
+def features_under(kind, most=None):
     """Read the table under the rules of one kind."""
-    return FeatureSpace.infer(TABLE, rules=RULES[kind], max_changes=MOST.get(kind))
+    return FeatureSpace.infer(TABLE, rules=RULES[kind], max_changes=most or MOST.get(kind))
 
 
 def pipeline(estimator=None):
@@ -120,9 +120,9 @@ MODEL = pipeline().fit(TABLE, LABELS)
 
 
 @cache
-def problem_under(kind):
+def problem_under(kind, most=None):
     """Give the problem that an explainer sees under the rules of one kind."""
-    features = features_under(kind)
+    features = features_under(kind, most)
     return Problem(Ensemble([MODEL], [0, 1], features=features), features, features.encode(TABLE), LABELS)
 
 
@@ -135,3 +135,4 @@ def assert_alone_is_together_is_shuffled(run, n, *, alone=(0, 3, 8)):
     for i in alone:
         for part, single in zip(together, run(np.array([i])), strict=True):
             np.testing.assert_array_equal(np.asarray(single)[0], np.asarray(part)[i])
+    return together

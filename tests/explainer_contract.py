@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -10,6 +11,9 @@ from sklearn.preprocessing import OneHotEncoder
 from betarce.ensemble import Ensemble
 from betarce.explainers import Problem
 from betarce.features import FeatureSpace, immutable, one_of
+from every_rule import MODEL as MIXED_MODEL
+from every_rule import RULES, assert_alone_is_together_is_shuffled, problem_under
+from every_rule import TABLE as MIXED_TABLE
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
@@ -68,3 +72,47 @@ class ExplainerContract:
     def test_reasons_are_given_exactly_where_nothing_was_found(self):
         result = self.run()
         assert [bool(reason) for reason in result.reasons] == list(~result.found)
+
+
+N_MIXED = 10
+MIXED_TARGETS = MIXED_MODEL.predict(MIXED_TABLE[:N_MIXED])[:, None] != np.array([0, 1])
+
+
+class RulesContract:
+    """Inherit and set `explainer`: a mixed table, under the rules of every kind."""
+
+    explainer = None
+
+    def run_mixed(self, kind, rows):
+        problem = problem_under(kind)
+        originals = problem.X_train[rows]
+        return self.explainer.explain(
+            originals, MIXED_TARGETS[rows], problem, problem.features.box(originals), [int(row) for row in rows]
+        )
+
+    @pytest.mark.parametrize("kind", RULES)
+    def test_company_changes_nothing_and_rules_hold(self, kind):
+        problem, everyone = problem_under(kind), np.arange(N_MIXED)
+
+        def run(rows):
+            result = self.run_mixed(kind, rows)
+            return [result.points, result.found, result.n_evaluations, result.reasons]
+
+        together = assert_alone_is_together_is_shuffled(run, N_MIXED, alone=(0, 7))
+        points, found, _, _ = together
+        assert found.any()
+        box = problem.features.box(problem.X_train[everyone])
+        assert not problem.features.violations(points, box)[found].any()
+        labels = MIXED_MODEL.predict(problem.features.decode(points))
+        assert MIXED_TARGETS[everyone, labels][found].all()
+
+    @pytest.mark.parametrize("most", [1, 2])
+    def test_no_more_features_change_than_may(self, most):
+        problem = problem_under("none", most)
+        originals = problem.X_train[:N_MIXED]
+        result = self.explainer.explain(
+            originals, MIXED_TARGETS, problem, problem.features.box(originals), list(range(N_MIXED))
+        )
+        changed = problem.features.differs(result.points, originals).sum(axis=1)
+        assert (changed[result.found] <= most).all()
+        assert (changed[~result.found] == 0).all()

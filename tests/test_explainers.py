@@ -6,10 +6,20 @@ import pytest
 from betarce.errors import InvalidInput
 from betarce.explainers import FromCallable, GrowingSpheres, check_explainer
 from betarce.search import GrowingSpheresSearch
-from explainer_contract import FEATURES, MODEL, ORIGINALS, PROBLEM, SEEDS, TABLE, TARGETS, ExplainerContract
+from explainer_contract import (
+    FEATURES,
+    MODEL,
+    ORIGINALS,
+    PROBLEM,
+    SEEDS,
+    TABLE,
+    TARGETS,
+    ExplainerContract,
+    RulesContract,
+)
 
 
-class TestGrowingSpheres(ExplainerContract):
+class TestGrowingSpheres(ExplainerContract, RulesContract):
     explainer = GrowingSpheres()
 
 

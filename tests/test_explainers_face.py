@@ -16,10 +16,10 @@ from betarce.errors import InvalidInput
 from betarce.evaluate.metrics import plausibility
 from betarce.explainers import Face, GrowingSpheres, NearestUnlike, Problem, check_explainer
 from betarce.features import FeatureSpace, at_most, immutable
-from explainer_contract import FEATURES, POINTS, ExplainerContract
+from explainer_contract import FEATURES, POINTS, ExplainerContract, RulesContract
 
 
-class TestFace(ExplainerContract):
+class TestFace(ExplainerContract, RulesContract):
     explainer = Face()
 
 

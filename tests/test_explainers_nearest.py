@@ -13,10 +13,10 @@ from betarce.errors import InvalidInput
 from betarce.explainers import NearestUnlike, Problem, RobustNearest, check_explainer
 from betarce.explainers.training_rows import _CODES, nearest, pairwise
 from betarce.features import FeatureSpace, at_most, immutable, may_be_missing, no_more_than
-from explainer_contract import FEATURES, MODEL, POINTS, TABLE, ExplainerContract
+from explainer_contract import FEATURES, MODEL, POINTS, TABLE, ExplainerContract, RulesContract
 
 
-class TestNearestUnlike(ExplainerContract):
+class TestNearestUnlike(ExplainerContract, RulesContract):
     explainer = NearestUnlike()
 
 
@@ -24,7 +24,7 @@ class TestNearestUnlikeByTrueLabel(ExplainerContract):
     explainer = NearestUnlike(true_label=True, norm="l2")
 
 
-class TestRobustNearest(ExplainerContract):
+class TestRobustNearest(ExplainerContract, RulesContract):
     explainer = RobustNearest()
 
 

@@ -13,20 +13,20 @@ from betarce.errors import InvalidInput
 from betarce.evaluate.metrics import plausibility
 from betarce.explainers import NearestUnlike, Nice, Problem, check_explainer
 from betarce.features import FeatureSpace, derived, immutable
-from explainer_contract import ExplainerContract
+from explainer_contract import ExplainerContract, RulesContract
 
 REWARDS = ["sparsity", "proximity", "plausibility"]
 
 
-class TestNiceForSparsity(ExplainerContract):
+class TestNiceForSparsity(ExplainerContract, RulesContract):
     explainer = Nice()
 
 
-class TestNiceForProximity(ExplainerContract):
+class TestNiceForProximity(ExplainerContract, RulesContract):
     explainer = Nice(reward="proximity", true_label=False)
 
 
-class TestNiceForPlausibility(ExplainerContract):
+class TestNiceForPlausibility(ExplainerContract, RulesContract):
     explainer = Nice(reward="plausibility", norm="l2")
 
 

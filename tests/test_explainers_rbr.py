@@ -12,7 +12,7 @@ from betarce.errors import InvalidInput
 from betarce.explainers import Rbr, check_explainer
 from betarce.explainers.rbr import Curve, Odds, onto_l1_ball
 from betarce.features import immutable
-from explainer_contract import ExplainerContract
+from explainer_contract import ExplainerContract, RulesContract
 from gradient_cases import check_awkward, explain, linear_model, problem_of, uniform
 
 X = uniform()
@@ -21,7 +21,7 @@ PROBLEM = problem_of(linear_model(WEIGHTS, INTERCEPT), X)
 ORIGINALS = X[X @ WEIGHTS + INTERCEPT < 0][1:31]
 
 
-class TestRbr(ExplainerContract):
+class TestRbr(ExplainerContract, RulesContract):
     explainer = Rbr(n_neighbors=3)
 
 

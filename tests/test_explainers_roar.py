@@ -9,7 +9,7 @@ from betarce.explainers import Roar, check_explainer
 from betarce.explainers.descent import Slope
 from betarce.explainers.roar import Line
 from betarce.features import immutable
-from explainer_contract import ExplainerContract
+from explainer_contract import ExplainerContract, RulesContract
 from gradient_cases import Opaque, check_awkward, explain, linear_model, problem_of, uniform
 
 X = uniform()
@@ -19,7 +19,7 @@ ORIGINALS = X[X @ WEIGHTS + INTERCEPT < 0][1:31]
 BALLS = [1, 2, np.inf]
 
 
-class TestRoar(ExplainerContract):
+class TestRoar(ExplainerContract, RulesContract):
     explainer = Roar(max_iterations=100)
 
 

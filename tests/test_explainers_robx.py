@@ -20,10 +20,10 @@ from betarce.explainers import GrowingSpheres, Problem, RobX, TRex, check_explai
 from betarce.explainers import walking as walking_module
 from betarce.explainers.neighbourhood import Criterion, StabilityTest
 from betarce.features import FeatureSpace, immutable, no_more_than, ordinal
-from explainer_contract import ExplainerContract
+from explainer_contract import ExplainerContract, RulesContract
 
 
-class TestRobX(ExplainerContract):
+class TestRobX(ExplainerContract, RulesContract):
     explainer = RobX(n_samples=200)
 
 
@@ -35,7 +35,7 @@ class TestRobXFromTheOriginal(ExplainerContract):
     explainer = RobX(n_samples=200, base=None)
 
 
-class TestTRex(ExplainerContract):
+class TestTRex(ExplainerContract, RulesContract):
     explainer = TRex(n_samples=100)
 
 

@@ -9,7 +9,7 @@ from betarce.errors import InvalidInput
 from betarce.explainers import Wachter, check_explainer
 from betarce.explainers.descent import Slope, shrink
 from betarce.features import immutable
-from explainer_contract import ExplainerContract
+from explainer_contract import ExplainerContract, RulesContract
 from gradient_cases import Opaque, check_awkward, explain, linear_model, problem_of, uniform
 
 X = uniform()
@@ -18,7 +18,7 @@ PROBLEM = problem_of(linear_model(WEIGHTS, INTERCEPT), X)
 ORIGINALS = np.array([[0.2, 0.3, 0.5], [0.3, 0.2, 0.4], [0.25, 0.4, 0.6]])
 
 
-class TestWachter(ExplainerContract):
+class TestWachter(ExplainerContract, RulesContract):
     explainer = Wachter(max_iterations=20, learning_rate=0.1)  # few steps: the contract's model is slow
 
 

@@ -27,7 +27,7 @@ _FARTHER: Mapping[str, Mapping[Kind, int]] = {
 }
 _LEAST_DISSENT = 5  # where delta is so high that about 100 members would allow less
 _ABSURD = 1_000_000
-_MOST = 1000  # members that are trained without being asked for by number
+_MOST = 1000  # certifying members that are trained without being asked for by number
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,21 @@ class Amount:
 
     def certifying(self, guarantee: Guarantee, kind: Kind, most: int) -> int:
         """Give an efficient number of certifying members, as many as are meant but no more than `most`."""
+        fewest = guarantee.min_models()
+        if fewest > most:
+            raise UnreachableGuarantee(
+                f"delta={guarantee.delta:g} at confidence={guarantee.confidence:g} takes {fewest:,} certifying models "
+                f"even if all of them agree. Lower `delta` or `confidence`, or ask for so many: "
+                f"n_models=({self.search[kind]}, {fewest})."
+            )
         wanted = self.certify * (_CHEAP if kind == "linear" else 1)
-        for dissent in range(self.dissent, -1, -1):
+        for dissent in range(self.dissent, 0, -1):
             least = guarantee.min_models(allowed_dissent=dissent)
             size = max(least, guarantee.efficient_size(wanted)) if wanted else least
             if size <= most:
                 return size
             wanted = 0
-        raise UnreachableGuarantee(
-            f"delta={guarantee.delta:g} at confidence={guarantee.confidence:g} takes {guarantee.min_models():,} "
-            f"certifying models even if all of them agree. Lower `delta` or `confidence`, or ask for so many: "
-            f"n_models=({self.search[kind]}, {guarantee.min_models()})."
-        )
+        return fewest
 
 
 AMOUNTS: Mapping[str, Amount] = {
@@ -128,11 +131,11 @@ def _named_sizes(name: str, certify_on: str, guarantee: Guarantee, space: Space,
     if certify_on == "search":
         return {"search": guarantee.min_models(allowed_dissent=1) if there is None else there}
     if there is None:
-        search = amount.search[kind]
-        return {"search": search, "certify": amount.certifying(guarantee, kind, most=_MOST - search)}
+        return {"search": amount.search[kind], "certify": amount.certifying(guarantee, kind, most=_MOST)}
     # Models that exist cost nothing: all are used, and certifying comes first.
-    least_search = max(1, min(amount.search[kind], there // 5))
-    certify = guarantee.efficient_size(max(there - least_search, 1), at_most=max(there - least_search, 1))
+    least_search = max(1, min(amount.search[kind], there // 5, there - guarantee.min_models()))
+    rest = max(there - least_search, 1)
+    certify = guarantee.efficient_size(rest, at_most=rest)
     return {"search": there - certify, "certify": certify}
 
 
