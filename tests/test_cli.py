@@ -443,9 +443,21 @@ class TestReproduce:
         assert result.exit_code == 0, result.output
         assert "The file of breast_cancer-logistic-seed-fold0 was damaged; the cell was run again." in result.stdout
 
+    def test_records_of_an_earlier_run_serve_for_methods_that_are_not_run_again(self, plan):
+        arguments = ("reproduce", "tiny.toml", "--jobs", "1", "--only", "seed")
+        run(*arguments, "--out", "first")
+        again = run(*arguments, "--out", "second", "--reuse", "first/report/records.csv.gz", "--rerun", "betarce")
+        assert again.exit_code == 0, again.output
+        assert '"reused": {"records": "records.csv.gz"' in next((plan / "second/cells").glob("*.json")).read_text()
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
+            (("tiny.toml", "--out", "results", "--rerun", "betarce"), "--rerun needs --reuse"),
+            (
+                ("tiny.toml", "--out", "results", "--reuse", "x.gz", "--rerun", "betarce"),
+                "There is no plan 'plan.toml'",
+            ),
             (("smok", "--out", "results"), "There is no plan 'smok'"),
             (("wrong.toml", "--out", "results"), "wrong.toml: there is no key 'rowz'. Did you mean 'rows'?"),
             (("tiny.toml", "--out", "results", "--only", "zzz"), "--only must be part of the name of a cell"),

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -35,15 +35,24 @@ def reproduce(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run cells again in which some method could not run.")
     ] = False,
+    reuse: Annotated[
+        Path | None,
+        typer.Option(help="records.csv.gz of an earlier run, for all methods but --rerun.", show_default=False),
+    ] = None,
+    rerun: Annotated[
+        list[str] | None, typer.Option(help="Method to run all the same; may be given more than once.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
     json: Json = False,
 ) -> None:
     """Run the experiments of a plan, then write its tables and figures; stop at any time, the same command goes on."""
     from rich.markup import escape
 
+    from betarce.errors import InvalidInput
     from betarce.evaluate.engines import ENGINES
     from betarce.evaluate.plan_file import plan_text, read_plan
     from betarce.evaluate.records import breakdowns, finished_cells, records_table, summary
+    from betarce.evaluate.reuse import Reuse
     from betarce.evaluate.run import State, choose_cells, run_plan, survey
     from betarce.report.reproduction import write_reproduction
     from betarce.terminal import Console
@@ -53,6 +62,9 @@ def reproduce(
         check_choice("--engine", engine, ENGINES)
         check_jobs(jobs)
         chosen = read_plan(plan)
+        if rerun and reuse is None:
+            raise InvalidInput("--rerun needs --reuse, the records for all other methods. Without both, all are run.")
+        earlier = None if reuse is None else Reuse.of(reuse, chosen, rerun or ())
         cells = choose_cells(chosen, only)
         states = survey(chosen, out, cells)
         counts = {state: list(states.values()).count(state) for state in get_args(State)}
@@ -64,9 +76,8 @@ def reproduce(
             if json:
                 print_json({"cells": {cell.name: state for cell, state in states.items()}})
             return
-        report = run_plan(
-            chosen, out, only=only, retry_failed=retry_failed, n_jobs=jobs, engine=engine, address=address
-        )
+        where: dict[str, Any] = {"n_jobs": jobs, "engine": engine, "address": address}
+        report = run_plan(chosen, out, only=only, retry_failed=retry_failed, reuse=earlier, **where)
         for name in report.damaged:
             console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
         finished = finished_cells(chosen, out, chosen.cells)

@@ -44,6 +44,7 @@ from betarce.evaluate.members import kept_members
 from betarce.evaluate.plan import Cell, Method, Plan
 from betarce.evaluate.records import SCORES, Record
 from betarce.evaluate.remembered import Remembered
+from betarce.evaluate.reuse import Entry, Reuse, check_rows, check_same
 from betarce.evaluate.scene import Scene
 from betarce.evaluate.store import Store, fingerprint_of
 from betarce.explainers import Problem
@@ -57,7 +58,9 @@ from betarce.seeding import derive, generator
 from betarce.spaces import Given, check_space
 
 
-def run_cell(cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def run_cell(
+    cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = None, reuse: Reuse | None = None
+) -> dict[str, Any]:
     """Run one cell, on one thread.
 
     Parameters
@@ -66,16 +69,19 @@ def run_cell(cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = 
     plan : Plan
     shared : path, optional
         A folder where trained members and base points are kept for other cells and runs.
+    reuse : Reuse, optional
+        Records of an earlier run, for the methods that it names.
 
     Returns
     -------
     dict
-        "records", one a method and row; "accuracy" of the model on the whole part that is explained; "n_train";
-        "data_digest", of the data set as it was read; "warnings" of this package about the members.
+        "records", one a method and row; "reused", where some of them come from an earlier run; "accuracy" of the model
+        on the whole part that is explained; "n_train"; "data_digest", of the data set as it was read; "warnings" of
+        this package about the members.
     """
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BetarceWarning)
-        stage = _Stage(cell, plan, Store(shared))
+        stage = _Stage(cell, plan, Store(shared), reuse)
         records = list(stage.records())
     said = [str(warning.message) for warning in caught if issubclass(warning.category, BetarceWarning)]
     return {
@@ -83,6 +89,7 @@ def run_cell(cell: Cell, plan: Plan, *, shared: str | os.PathLike[str] | None = 
         "n_train": len(stage.fold.X_train),
         "accuracy": stage.accuracy,
         "warnings": list(dict.fromkeys(said)),
+        **({"reused": reuse.stated()} if reuse else {}),
         "records": records,
     }
 
@@ -120,8 +127,9 @@ def cut(cell: Cell, plan: Plan) -> Fold:
 class _Stage:
     """A cell, trained and ready: all methods find here what they need."""
 
-    def __init__(self, cell: Cell, plan: Plan, store: Store) -> None:
+    def __init__(self, cell: Cell, plan: Plan, store: Store, reuse: Reuse | None = None) -> None:
         self.cell, self.plan, self.store = cell, plan, store
+        self.reused, self.earlier = (reuse.methods, reuse.records_of(cell)) if reuse else ((), {})
         self.fold = cut(cell, plan)
         self.seed = plan.shared_seed(cell)
         self.table = Table(self.fold.X_train, self.fold.y_train)
@@ -163,7 +171,7 @@ class _Stage:
             if method.ours:
                 for promise in self.plan.promises:
                     guarantee = self.plan.guarantee(method, *promise)
-                    fitted = self._fitted(method, guarantee)
+                    fitted = None if method.name in self.reused else self._fitted(method, guarantee)
                     for base in self.plan.bases:
                         yield from self._entry(method, base, guarantee, partial(self._own, fitted))
 
@@ -258,7 +266,8 @@ class _Stage:
             warnings.simplefilter("ignore", BetarceWarning)
             return rce.fit(self.fold.X_train, self.fold.y_train)
 
-    def _own(self, fitted: BetaRCE, method: Method, base_name: str) -> tuple[Answer, dict[str, Any]]:
+    def _own(self, fitted: BetaRCE | None, method: Method, base_name: str) -> tuple[Answer, dict[str, Any]]:
+        assert fitted is not None  # methods that are taken over are not asked
         base, _ = self._base(base_name)
         answer = answer_of(fitted.set_params(base=base), self.scene)
         return self._with_base(answer, base), dict(method.parameters)
@@ -268,7 +277,23 @@ class _Stage:
     def _entry(
         self, method: Method, base: str | None, guarantee: Guarantee | None, ask: Callable[..., Any]
     ) -> list[Record]:
-        """Ask one method; one that breaks down leaves a record for every row, and the others alone."""
+        """Take one method's records from an earlier run, or ask it and hold its answers against those it gave before.
+
+        A method that breaks down leaves a record for every row, and the others alone.
+        """
+        entry = (method.name, base, *((guarantee.delta, guarantee.confidence) if guarantee else (None, None)))
+        earlier = self.earlier.get(entry, [])
+        if method.name in self.reused:
+            check_rows(earlier, map(int, self.names), entry)
+            return earlier
+        records = self._asked(method, entry, ask)
+        if self.earlier and method.name == method.method and method.name in self.plan.bases:
+            check_rows(earlier, map(int, self.names), entry)
+            check_same(records, earlier)
+        return records
+
+    def _asked(self, method: Method, entry: Entry, ask: Callable[..., Any]) -> list[Record]:
+        _, base, delta, confidence = entry
         parameters: dict[str, Any] = dict(method.parameters)
         try:
             answer, parameters = ask(method, base)
@@ -279,8 +304,8 @@ class _Stage:
             "method": method.name,
             "base": base,
             "parameters": {name: value for name, value in parameters.items() if name != "base"},
-            "delta": guarantee.delta if guarantee else None,
-            "confidence": guarantee.confidence if guarantee else None,
+            "delta": delta,
+            "confidence": confidence,
         }
         return [{**head, "row": int(name), **line} for name, line in zip(self.names, lines, strict=True)]
 

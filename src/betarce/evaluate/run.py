@@ -13,6 +13,7 @@ from betarce.evaluate import engines
 from betarce.evaluate.cell import run_cell
 from betarce.evaluate.plan import Cell, Plan
 from betarce.evaluate.records import cell_text, path_of, read_cell
+from betarce.evaluate.reuse import Reuse
 from betarce.files import write_whole
 from betarce.progress import progress
 
@@ -59,6 +60,7 @@ def run_plan(
     *,
     only: str = "",
     retry_failed: bool = False,
+    reuse: Reuse | None = None,
     n_jobs: int | None = None,
     engine: str = "local",
     address: str | None = None,
@@ -76,6 +78,8 @@ def run_plan(
         Run only cells whose name holds this.
     retry_failed : bool
         Run cells again in which some method could not run, for instance for want of an extra that is there now.
+    reuse : Reuse, optional
+        Records of an earlier run, for methods that have not changed since; see `betarce.evaluate.reuse`.
     n_jobs : int or None
         Cells at a time on this machine, as in joblib.
     engine, address : str
@@ -103,7 +107,7 @@ def run_plan(
         with (
             engines.engine(engine, address=address, n_jobs=n_jobs) as compute,
             progress("Running cells", total=len(open_cells), verbose=verbose) as advance,
-            closing(compute(partial(_computed, plan=plan, shared=shared), open_cells)) as outcomes,
+            closing(compute(partial(_computed, plan=plan, shared=shared, reuse=reuse), open_cells)) as outcomes,
         ):
             for cell, text, error in outcomes:
                 error = error or _write(cell, out, text)
@@ -138,9 +142,9 @@ def _write(cell: Cell, out: str | os.PathLike[str], text: str) -> str:
     return ""
 
 
-def _computed(cell: Cell, plan: Plan, shared: Path) -> str:
+def _computed(cell: Cell, plan: Plan, shared: Path, reuse: Reuse | None) -> str:
     """Run one cell, wherever that is: a worker on another machine may not see the folder that cells share.
 
     Sealing takes longer than writing, so the worker does it and the driver has nothing to do but write.
     """
-    return cell_text(cell, plan, run_cell(cell, plan, shared=shared if shared.is_dir() else None))
+    return cell_text(cell, plan, run_cell(cell, plan, shared=shared if shared.is_dir() else None, reuse=reuse))

@@ -68,6 +68,7 @@ def write_reproduction(plan: Plan, finished: Finished, folder: Path, *, plan_tex
         "compare only lines of the same base.",
         _methods(records),
         *_failures(records),
+        *_reused(finished),
         "## Models",
         "Accuracy on the part of each fold that is explained, mean over folds. The model is the same for all spaces.",
         _accuracies(finished),
@@ -123,6 +124,26 @@ def _failures(records: pd.DataFrame) -> list[str]:
         return []
     lines = [f"{method}{f' from {base}' if base else ''}, in {n} cells: {why}" for method, base, why, n in broken]
     return ["## Methods that could not run", "\n".join(f"* {in_markdown(line)}" for line in lines)]
+
+
+def _reused(finished: Finished) -> list[str]:
+    """Say which records were taken over from an earlier run, and from which file."""
+    places: dict[tuple[str, str, str], int] = {}
+    for _, content in finished:
+        if "reused" in content:
+            stated = content["reused"]
+            key = (", ".join(stated["methods"]), stated["records"], stated["digest"])
+            places[key] = places.get(key, 0) + 1
+    if not places:
+        return []
+    lines = [f"* {methods}: in {n} cells, from {file} ({digest})" for (methods, file, digest), n in places.items()]
+    return [
+        "## Methods that were not run again",
+        "Their records are those of an earlier run, with its times. Base methods were run again in every cell, and "
+        "gave the earlier records to the last of six digits; so the data, models, base points and audit members are "
+        "the same.",
+        "\n".join(lines),
+    ]
 
 
 def _accuracies(finished: Finished) -> str:

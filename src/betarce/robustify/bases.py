@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
-from betarce.explainers import Explained, Explainer, Problem
+from betarce.explainers import Closest, Explained, Explainer, Problem
 from betarce.features import Box
 from betarce.targets import named
 
@@ -14,6 +14,39 @@ def as_they_are(points: FloatArray) -> Explained:
     """Take points as bases without asking any method."""
     n = len(points)
     return Explained(points, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
+
+
+def with_fallback(
+    based: Explained,
+    problem: Problem,
+    originals: FloatArray,
+    targets: BoolArray,
+    box: Box,
+    seeds: Sequence[int],
+    rows: IntArray,
+) -> tuple[Explained, dict[int, str]]:
+    """Look for another base where a method found none, by the search for the closest plain counterfactual.
+
+    Returns
+    -------
+    Explained
+    dict of int to str
+        For each row that was helped, a note that says so.
+    """
+    lost = rows[~based.found[rows]]
+    if not lost.size:
+        return based, {}
+    other = find_bases(Closest(), problem, originals, targets, box, seeds, lost)
+    helped = lost[other.found[lost]]
+    points, found, reasons = based.points.copy(), based.found.copy(), list(based.reasons)
+    points[helped], found[helped] = other.points[helped], True
+    notes = {
+        int(row): f"The base method found nothing ({reasons[row]}) The closest plain counterfactual took its place."
+        for row in helped
+    }
+    for row in helped:
+        reasons[row] = ""
+    return Explained(points, found, reasons, based.n_evaluations + other.n_evaluations), notes
 
 
 def find_bases(

@@ -21,8 +21,9 @@ from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior, check_vote_decides
 from betarce.robustify.answers import answers
 from betarce.robustify.answers import unreadable as unreadable_row
-from betarce.robustify.bases import as_they_are, find_bases, settle
+from betarce.robustify.bases import as_they_are, find_bases, settle, with_fallback
 from betarce.robustify.batch import Batch, overrides_by_row, readable_rows, wanted
+from betarce.robustify.blocking import advice
 from betarce.robustify.certify import (
     Verdict,
     Verdicts,
@@ -42,6 +43,9 @@ from betarce.search import FrontierSearch, GrowingSpheresSearch, Ladders
 from betarce.seeding import check_seed, derive
 from betarce.spaces import Given, check_space
 from betarce.targets import accepted, named
+
+_STUCK = ("base-not-found", "not-found", "infeasible")
+_ADVISED = 3  # rows without an answer for which the rules in the way are looked for
 
 
 class BetaRCE(BaseEstimator):  # type: ignore[misc]
@@ -226,7 +230,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             base_points = aligned_rows(base_points, table, what="base_points")
             batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
             walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
-            answered = iter(answers(batch, ladders, walks, self.features_, self._certificate, self._voters()))
+            found = answers(batch, ladders, walks, self.features_, self._certificate, self._voters())
+            answered = iter(self._with_advice(found, batch))
         items = [
             unreadable_row(name, unreadable[i], self.features_) if i in unreadable else next(answered)
             for i, name in enumerate(names)
@@ -458,6 +463,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         targets, there = (part[kept] for part in wanted(target, everyone, self.classes_))
         rules = overrides_by_row(overrides, names)
         box = self.features_.box(originals, None if rules is None else [rules[i] for i in kept])
+        helped: dict[int, str] = {}
         if base_points is not None:
             table = check_table(base_points, what="base_points")
             if len(table) != len(names):
@@ -467,8 +473,12 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         else:
             seeds = self._seeds(originals, targets, "base")
             open_ = np.flatnonzero(box.possible & ~there)
-            found = find_bases(self._explainer(), self.problem_, originals, targets, box, seeds, open_)
+            asked = self.problem_, originals, targets, box, seeds, open_
+            found = find_bases(self._explainer(), *asked)
+            if isinstance(self.base, str):
+                found, helped = with_fallback(found, *asked)
         based, notes = settle(found, targets, self.problem_, box)
+        notes = [helped.get(i, note) for i, note in enumerate(notes)]
         post_hoc = base_points is not None or self.base is not None
         starts = based.points if post_hoc else originals
         task = Task(starts, targets, box, self._seeds(originals, targets, "search"))
@@ -479,6 +489,14 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         if not rows.size:
             return batch, Ladders.none(len(targets), originals.shape[1])
         return batch, self._steering.ladders(task.take(rows)).spread(rows, len(targets))
+
+    def _with_advice(self, items: list[RobustCounterfactual], batch: Batch) -> list[RobustCounterfactual]:
+        """Tell the first rows without any candidate which rules stand in the way; the others likely have the same."""
+        stuck = [i for i, item in enumerate(items) if item.status in _STUCK and item.certificate is None]
+        for i in stuck[:_ADVISED]:
+            why = advice(self.problem_, batch.originals[i], batch.targets[i])
+            items[i] = replace(items[i], reason=items[i].reason + why)
+        return items
 
     def _explainer(self) -> Explainer:
         """Give what makes the bases: the method asked for, or the closest plain counterfactual, for contrast."""
