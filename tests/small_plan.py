@@ -9,6 +9,7 @@ DOCUMENT = {
     "bases": ["growing-spheres"],
     "deltas": [0.6, 0.7],
     "confidences": [0.8],
+    "n_models": [9, 13],
     "rows": 4,
     "run_folds": [0],
     "audit_members": 5,

@@ -63,7 +63,7 @@ def test_every_key_of_a_file_reaches_the_plan(tmp_path):
     assert plan.families == ("logistic",)
     assert plan.spaces == ("seed", "bootstrap")
     assert plan.bases == ("nice",)
-    assert [(g.delta, g.confidence) for g in plan.guarantees] == [(0.7, 0.9), (0.8, 0.9)]
+    assert plan.promises == [(0.7, 0.9), (0.8, 0.9)]
     assert plan.prior == betarce.posterior.UNIFORM
     assert plan.audit_spaces == ("architecture",)
     assert (plan.folds, plan.run_folds, plan.rows, plan.audit_members) == (4, (1, 3), 5, 6)
@@ -74,9 +74,9 @@ def test_every_key_of_a_file_reaches_the_plan(tmp_path):
     assert robx.grid == PAPER_GRIDS["robx"]
     assert robx.based
     assert ours.ours
-    assert plan.sizes(ours, plan.guarantees[0]) == (20, 30)
-    assert plan.sizes(mine, plan.guarantees[0]) == (40, 0)
-    assert plan.pool_sizes == (40, 30)
+    assert plan.sizes(ours, plan.guarantee(ours, 0.7, 0.9), "logistic") == (20, 30)
+    assert plan.sizes(mine, plan.guarantee(mine, 0.7, 0.9), "logistic") == (40, 0)
+    assert plan.pool_sizes("logistic") == (40, 30)
 
 
 def test_a_plan_is_the_product_of_its_cells_and_every_cell_has_its_own_seed():
@@ -130,7 +130,7 @@ def test_the_digest_tells_protocols_apart_but_not_choices_of_cells():
         ({"deltas": [1.5]}, "key 'deltas': must be numbers strictly between 0 and 1; got 1.5"),
         ({"confidences": []}, "key 'confidences': must list at least one number"),
         ({"n_models": 2}, "key 'n_models': 2 models cannot certify delta=0.7"),
-        ({"n_models": "many"}, "key 'n_models': must be \"auto\", a whole number, or a pair"),
+        ({"n_models": "plenty"}, 'key \'n_models\': must be "few", "auto", "many", a whole number, or a pair'),
         ({"n_models": True}, "key 'n_models': must be a whole number >= 1; got True"),
         ({"folds": 1}, "key 'folds': must be a whole number >= 2; got 1"),
         ({"run_folds": [4]}, "key 'run_folds': there are folds 0 to 3; got 4"),
@@ -195,10 +195,29 @@ def test_the_shipped_plans_are_sound_and_the_papers_is_its_protocol():
     }
     paper = read_plan("paper")
     assert (paper.folds, paper.rows, paper.audit_members) == (3, 30, 30)
-    assert any((g.delta, g.confidence) == (0.9, 0.95) for g in paper.guarantees)
+    assert (0.9, 0.95) in paper.promises
     assert {method.name for method in paper.methods if method.grid} == {"face", "rbr", "roar"}
     [theirs] = [method for method in paper.methods if method.method == "betarce-paper"]
-    assert {paper.sizes(theirs, guarantee) for guarantee in paper.guarantees} == {(32, 0)}
+    guarantees = [paper.guarantee(theirs, *promise) for promise in paper.promises]
+    assert {guarantee.prior for guarantee in guarantees} == {betarce.posterior.JEFFREYS}
+    assert {paper.sizes(theirs, guarantee, family) for guarantee in guarantees for family in paper.families} == {(32, 0)}
+    [ours] = [method for method in paper.methods if method.method == "betarce"]
+    assert paper.guarantee(ours, 0.9, 0.95) == betarce.Guarantee(0.9, 0.95, "exact")
+    sizes = {family: paper.sizes(ours, paper.guarantee(ours, 0.9, 0.95), family) for family in paper.families}
+    assert sizes == {"network": (20, 103), "lightgbm": (61, 103), "logistic": (15, 298)}
+
+
+def test_named_amounts_of_members_are_read():
+    for name in ("few", "auto", "many"):
+        assert plan_of(changed(n_models=name), what="my.toml").n_models == name
+
+
+def test_without_a_prior_each_form_has_its_own():
+    document = changed()
+    del document["prior"]
+    plan = plan_of(document, what="my.toml")
+    priors = {method.method: plan.guarantee(method, 0.7, 0.9).prior for method in plan.methods if method.ours}
+    assert priors == {"betarce": betarce.posterior.EXACT, "betarce-paper": betarce.posterior.JEFFREYS}
 
 
 def test_the_page_on_plans_names_every_key_and_its_example_is_a_plan():

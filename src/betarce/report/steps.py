@@ -116,7 +116,7 @@ def shells_frame(record: pd.DataFrame, *, initial_radius: float, row: int = 0) -
     return pd.DataFrame(lines, columns=["step", "inner", "outer", "n_candidates", "n_hits", "then"])
 
 
-def climb_frame(record: pd.DataFrame, *, row: int = 0, calls_a_move: int = 2) -> pd.DataFrame:
+def climb_frame(record: pd.DataFrame, *, row: int = 0, calls_a_move: int = 1) -> pd.DataFrame:
     """Say what each point of a frontier search was asked for.
 
     Parameters
@@ -132,7 +132,8 @@ def climb_frame(record: pd.DataFrame, *, row: int = 0, calls_a_move: int = 2) ->
     -------
     DataFrame
         The row's lines of `record` with "phase": "base", "stand" (the climb stood here and looked for the next move),
-        "move" (a move that was tried), "place" (a rung that was tried on the way), "refine" (closer to the base).
+        "move" (a move that was tried), "place" (a rung that was tried on the way), "refine" (closer to the base, then
+        between two rungs).
 
     Notes
     -----

@@ -1,5 +1,6 @@
 """Points that a search asked about: how deep, at what cost, and what is left of the budget."""
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -46,8 +47,6 @@ class Evaluations:
         The best points by level.
     start : tuple of arrays
         The bases as far as they are allowed, their depth and their cost.
-    smooth : bool
-        Whether depth has slopes.
     count : array of int, shape (n,)
     spent : array of bool, shape (n,)
         Whether a row wanted to ask more than its budget allows.
@@ -70,12 +69,16 @@ class Evaluations:
         rows: IntArray = np.arange(len(bases))
         points = features.project(bases, box)
         reached, valid = self._deep(rows, points)
-        self.smooth = depth.slopes(points[:1], rows[:1]) is not None
         self.start = points, reached, self.cost(points, bases)
         above = levels_above(np.round(reached, _DIGITS)) if levels is None else np.tile(levels, (len(bases), 1))
         self.archive = Archive(above, bases.shape[1])
         self.archive.add(rows, points, reached, valid, self.start[2])
         self.count = np.ones(len(bases), dtype=np.intp)
+
+    @cached_property
+    def smooth(self) -> bool:
+        """Whether depth has slopes."""
+        return self._depth.slopes(self.start[0][:1], np.zeros(1, dtype=np.intp)) is not None
 
     def ask(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Give depth, cost and validity of projected points, whatever is left of the budget."""
