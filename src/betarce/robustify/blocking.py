@@ -1,6 +1,7 @@
 """Which rules stand in the way of rows that have no answer."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,8 @@ from betarce.arrays import BoolArray, FloatArray
 from betarce.explainers import Closest, Problem
 from betarce.features import Rule
 
-_MOST_COLUMNS = 12  # columns with rules that are lifted in pairs: 66 pairs
+_LIMITS = ("down", "up", "low", "high", "values", "moves")  # the parts of a rule that keep a value where it is
+_MOST_COLUMNS = 8  # columns with rules that are lifted in pairs: 28 pairs
 
 
 def blocking_columns(problem: Problem, original: FloatArray, target: BoolArray) -> list[Hashable] | None:
@@ -51,20 +53,21 @@ def advice(problem: Problem, original: FloatArray, target: BoolArray) -> str:
 def _reachable(
     problem: Problem, original: FloatArray, target: BoolArray, sets: Sequence[tuple[Hashable, ...]]
 ) -> BoolArray:
-    """Say for which sets of columns a plain counterfactual exists once their rules are lifted."""
-    if not sets:
-        return np.zeros(0, dtype=bool)
-    originals = np.repeat(original[None], len(sets), axis=0)
-    box = problem.features.box(originals, [{name: Rule() for name in names} for names in sets])
+    """Say for which sets of columns a plain counterfactual exists once their rules are lifted; stop at the first."""
     found: BoolArray = np.zeros(len(sets), dtype=bool)
-    rows = np.flatnonzero(box.possible)
-    if rows.size:
-        targets = np.repeat(target[None], len(rows), axis=0)
-        found[rows] = Closest().explain(originals[rows], targets, problem, box.take(rows), [0] * len(rows)).found
+    for i, names in enumerate(sets):
+        rules = problem.features.rules
+        lifted = {name: replace(rules[name], **dict.fromkeys(_LIMITS)) for name in names}
+        features = replace(problem.features, rules={**rules, **lifted})
+        box = features.box(original[None])
+        if box.possible[0]:
+            asked = replace(problem, features=features)
+            found[i] = Closest().explain(original[None], target[None], asked, box, [0]).found[0]
+            if found[i]:
+                break
     return found
 
 
 def _restricts(rule: Rule) -> bool:
     """Say whether a rule limits where a value may go, by itself."""
-    parts = (rule.down, rule.up, rule.low, rule.high, rule.values, rule.moves)
-    return any(part is not None for part in parts)
+    return any(getattr(rule, part) is not None for part in _LIMITS)
