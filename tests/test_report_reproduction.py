@@ -17,7 +17,13 @@ from small_plan import DOCUMENT, plan
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
-    changed = plan(run_folds=[0, 1], deltas=[0.8, 0.9], confidences=[0.95], methods={"nice": {}, **DOCUMENT["methods"]})
+    changed = plan(
+        run_folds=[0, 1],
+        deltas=[0.8, 0.9],
+        confidences=[0.95],
+        n_models=[38, 46],
+        methods={"nice": {}, **DOCUMENT["methods"]},
+    )
     with pytest.MonkeyPatch.context() as broken:
         broken.setattr(Nice, "explain", None)
         run_plan(changed, out, n_jobs=1, verbose=-1)

@@ -120,7 +120,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     >>> result
     Result(3 rows: 3 certified)
     >>> print(result[0].certificate)
-    255 of 298 fresh models agree: valid for >= 82.5 % with 90 % confidence
+    266 of 302 fresh models agree: valid for >= 85.3 % with 90 % confidence
     """
 
     def __init__(

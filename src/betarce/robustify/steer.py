@@ -24,8 +24,8 @@ def check_search(search: Any) -> FrontierSearch | GrowingSpheresSearch:
 
     Examples
     --------
-    >>> check_search("frontier")
-    FrontierSearch(norm=0.4, steps=(1.0, 0.3, 0.1, 0.03), max_climbs=16, refinements=3, max_evaluations=20000)
+    >>> check_search("frontier").norm
+    'l1'
     """
     if isinstance(search, str) and search in SEARCHES:
         return SEARCHES[search]()
