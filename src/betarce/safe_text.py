@@ -64,7 +64,7 @@ def csv_for_people(frame: "pd.DataFrame", **options: Any) -> str:
     """
     named = frame.rename(columns=_in_csv)
     texts = {
-        j: named.iloc[:, j].astype(object).map(_in_csv)
+        j: _mapped(named.iloc[:, j])
         for j, dtype in enumerate(named.dtypes)
         if getattr(dtype, "kind", "O") not in "biufcmM"
     }
@@ -73,6 +73,11 @@ def csv_for_people(frame: "pd.DataFrame", **options: Any) -> str:
     safe = type(frame)(data, index=frame.index)
     safe.columns = named.columns
     return str(safe.to_csv(**{"index": False, **options}))
+
+
+def _mapped(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    # As objects: a column of whole numbers and gaps would be made one of floats.
+    return type(column)([_in_csv(value) for value in column], index=column.index, dtype=object)
 
 
 def in_picture(text: str) -> str:

@@ -143,10 +143,4 @@ def overrides_by_row(overrides: Any, names: "pd.Index[Any]") -> list[Rules | Non
     unknown = [name for name in overrides if name not in names]
     if unknown:
         raise InvalidInput(f"`overrides` names the row {unknown[0]!r}, which `X` lacks.")
-    for name, rules in overrides.items():
-        if rules is not None and not isinstance(rules, Mapping):
-            raise InvalidInput(
-                f"`overrides[{name!r}]` must map columns to rules, such as {{'income': betarce.immutable()}}; got "
-                f"{rules!r}."
-            )
     return [overrides.get(name) for name in names]
