@@ -200,7 +200,9 @@ def test_the_shipped_plans_are_sound_and_the_papers_is_its_protocol():
     [theirs] = [method for method in paper.methods if method.method == "betarce-paper"]
     guarantees = [paper.guarantee(theirs, *promise) for promise in paper.promises]
     assert {guarantee.prior for guarantee in guarantees} == {betarce.posterior.JEFFREYS}
-    assert {paper.sizes(theirs, guarantee, family) for guarantee in guarantees for family in paper.families} == {(32, 0)}
+    assert {paper.sizes(theirs, guarantee, family) for guarantee in guarantees for family in paper.families} == {
+        (32, 0)
+    }
     [ours] = [method for method in paper.methods if method.method == "betarce"]
     assert paper.guarantee(ours, 0.9, 0.95) == betarce.Guarantee(0.9, 0.95, "exact")
     sizes = {family: paper.sizes(ours, paper.guarantee(ours, 0.9, 0.95), family) for family in paper.families}
