@@ -60,7 +60,7 @@ class Climb:
 
     def _move(self, rows: IntArray) -> IntArray:
         """Move every row that can gain; give those that may gain again."""
-        slopes = self._ground.depth.slopes(self.points[rows], rows)
+        slopes = self._ground.slopes(rows, self.points[rows])
         if slopes is not None:
             return self._take_best(rows, self._sloped_moves(rows, slopes), slopes)[0]
         due = self._since_sweep[rows] >= _SWEEP_EVERY

@@ -12,7 +12,8 @@ from betarce.search.cost import Cost
 from betarce.search.ladders import Ladders
 from betarce.search.levels import levels_above
 
-_DIGITS = 4  # depths differ in their last bits from batch to batch; the levels must not
+_DIGITS = 9  # depths differ in their last bits from batch to batch: what is as deep must be so in every batch
+_LEVEL_DIGITS = 4  # of a base's depth, which its levels are counted from
 
 
 class Depth(Protocol):
@@ -70,7 +71,7 @@ class Evaluations:
         points = features.project(bases, box)
         reached, valid = self._deep(rows, points)
         self.start = points, reached, self.cost(points, bases)
-        above = levels_above(np.round(reached, _DIGITS)) if levels is None else np.tile(levels, (len(bases), 1))
+        above = levels_above(np.round(reached, _LEVEL_DIGITS)) if levels is None else np.tile(levels, (len(bases), 1))
         self.archive = Archive(above, bases.shape[1])
         self.archive.add(rows, points, reached, valid, self.start[2])
         self.count = np.ones(len(bases), dtype=np.intp)
@@ -123,6 +124,7 @@ class Evaluations:
     def _deep(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Ask how deep points are; what breaks a link between columns is no answer, however deep."""
         depth, valid = self._depth(points, rows)
+        depth = np.round(depth, _DIGITS)
         if self._features.linked:
             valid = valid & ~self._features.violations(points, self._box.take(rows)).any(axis=1)
         return depth, valid

@@ -47,7 +47,7 @@ def refine(ground: Terrain, turn: int) -> None:
     points, rows, levels = ground.asked.archive.distinct()
     mine = levels % _STRIDE == turn % _STRIDE
     points, rows = points[mine], rows[mine]
-    slopes = ground.depth.slopes(points, rows)
+    slopes = ground.slopes(rows, points)
     if slopes is None:
         _put_back(ground, points, rows, np.ones(len(ground.features), dtype=bool))
     else:

@@ -11,6 +11,8 @@ from betarce.search.direction import steepest
 from betarce.search.evaluations import Depth, Evaluations
 from betarce.search.levels import DEEPEST
 
+_BITS = 36  # of slopes that count
+
 
 class Terrain:
     """The ground that a search walks on.
@@ -71,6 +73,11 @@ class Terrain:
             depth[moved], cost[moved], _ = self.asked.ask(owners[moved], candidates[moved])
         return candidates.reshape(n, k, d), depth.reshape(n, k), cost.reshape(n, k)
 
+    def slopes(self, rows: IntArray, points: FloatArray) -> FloatArray | None:
+        """Give the gradient of the depth, the same in every batch; None where there is none."""
+        slopes = self.depth.slopes(points, rows)
+        return None if slopes is None else _without_noise(slopes * self.features.scale) / self.features.scale
+
     def room(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
         """Say how far each feature can go the way it rises."""
         return np.where(slopes > 0, self.box.upper[rows] - points, points - self.box.lower[rows])
@@ -79,3 +86,14 @@ class Terrain:
         """Give the cheapest direction to rise in, among the features that have room for it."""
         open_ = np.where(self.room(rows, points, slopes) > 0, slopes, 0.0)
         return steepest(open_ / self.cost.weight, self.cost.share)
+
+
+def _without_noise(slopes: FloatArray) -> FloatArray:
+    """Round each row to a grid that is fine beside its largest value: last bits differ from batch to batch.
+
+    The grid is a power of two, taken a little above the largest value, so that numbers which people like (1, 4, 0.5)
+    lie neither where the grid changes nor half-way between two of its points.
+    """
+    largest = np.abs(slopes).max(axis=1, keepdims=True)
+    grid = np.maximum(np.ldexp(1.0, np.frexp(1.001 * largest)[1] - _BITS), np.finfo(float).tiny)
+    return np.asarray(np.rint(slopes / grid) * grid)

@@ -1,0 +1,206 @@
+"""Rungs on mixed tables: what company cannot change, and that no change can be spared."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from betarce.errors import InvalidInput
+from betarce.features import FeatureSpace, cost, immutable
+from betarce.search import FrontierSearch, GrowingSpheresSearch
+from every_rule import RULES, TABLE, assert_alone_is_together_is_shuffled, features_under
+
+N = 10
+
+
+class Hills:
+    """A depth over a mixed table: numbers rise or fall it, each name has a height of its own.
+
+    A missing number stands for one in the middle.
+    """
+
+    def __init__(self, features, seed, *, sloped, offset=1.0):
+        rng = np.random.default_rng(seed)
+        self.features, self.sloped, self.offset = features, sloped, offset
+        self.middle = np.array([column.common[0] if len(column.common) else 0.0 for column in features.columns])
+        self.weights = np.where(features.is_nominal, 0, rng.normal(size=len(features)) * 6) / features.scale
+        self.heights = [rng.normal(size=len(column.levels or ())) for column in features.columns]
+
+    def __call__(self, points, rows):
+        filled = np.where(np.isnan(points), self.middle, points)
+        depth = (filled - self.middle) @ self.weights - self.offset
+        for j in np.flatnonzero(self.features.is_nominal):
+            depth = depth + self.heights[j][filled[:, j].astype(int)]
+        return depth, depth > -2
+
+    def slopes(self, points, rows):
+        return np.where(np.isnan(points), 0.0, self.weights) if self.sloped else None
+
+
+def climb(search, features, depth, bases, rows):
+    return search.climb(bases[rows], depth, features, features.box(bases[rows]), [int(row) for row in rows])
+
+
+@pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
+@pytest.mark.parametrize("norm", ["l1", 0.4])
+@pytest.mark.parametrize("kind", RULES)
+def test_company_changes_no_ladder_under_any_rule(kind, norm, sloped):
+    features = features_under(kind)
+    bases, depth = features.encode(TABLE[:N]), Hills(features, 3, sloped=sloped)
+
+    def run(rows):
+        ladders = climb(FrontierSearch(norm=norm), features, depth, bases, rows)
+        return [ladders.points, ladders.exists, ladders.levels, ladders.n_evaluations, ladders.spent]
+
+    points, exists, *_ = assert_alone_is_together_is_shuffled(run, N, alone=(0, 6))
+    assert exists.any()
+    rows, rungs = np.nonzero(exists)
+    assert not features.violations(points[rows, rungs], features.box(bases[rows])).any()
+
+
+class Shaky:
+    """Features that count the same, by a sum whose last bits hang on how many points are asked about at once."""
+
+    def __init__(self, *, sloped):
+        self.sloped = sloped
+
+    def __call__(self, points, rows):
+        depth = (points.sum(axis=1) * 4 - 3) * (1 + 2e-16 * (len(points) % 13))
+        return depth, depth > -3
+
+    def slopes(self, points, rows):
+        tilt = 1 + 2e-16 * ((np.arange(points.shape[1]) * len(points)) % 13)
+        return np.tile(4 * tilt, (len(points), 1)) if self.sloped else None
+
+
+@pytest.mark.parametrize("norm", ["l1", 0.4, "l2"])
+@pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
+def test_which_of_equal_features_changes_does_not_hang_on_rounding(sloped, norm):
+    features = FeatureSpace.infer(np.array([[0.0] * 6, [1.0] * 6]))
+    bases = np.random.default_rng(0).random((N, 6)).round(1) / 4
+
+    def run(rows):
+        ladders = climb(FrontierSearch(norm=norm), features, Shaky(sloped=sloped), bases, rows)
+        return [ladders.points, ladders.exists, ladders.n_evaluations]
+
+    assert_alone_is_together_is_shuffled(run, N, alone=range(N))
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_company_changes_no_sphere_under_any_rule(kind):
+    features = features_under(kind)
+    centers, depth = features.encode(TABLE[:N]), Hills(features, 3, sloped=False)
+
+    def run(rows):
+        found = GrowingSpheresSearch(max_evaluations=5000).find(
+            centers[rows],
+            lambda points, which: depth(points, which)[0] > 0,
+            features,
+            features.box(centers[rows]),
+            [int(row) for row in rows],
+        )
+        return [found.points, found.status, found.n_evaluations]
+
+    points, status, _ = assert_alone_is_together_is_shuffled(run, N, alone=(0, 6))
+    found = np.array(status) == "found"
+    assert found.any()
+    assert not features.violations(points, features.box(centers))[found].any()
+
+
+@pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
+@settings(max_examples=15, deadline=None)
+@given(kind=st.sampled_from([kind for kind in RULES if kind != "derived"]), seed=st.integers(0, 10_000))
+def test_no_single_change_of_a_rung_can_be_taken_back_at_its_level(sloped, kind, seed):
+    features = features_under(kind)
+    start = seed % (len(TABLE) - 3)
+    bases, depth = features.encode(TABLE[start : start + 3]), Hills(features, seed, sloped=sloped)
+    levels = np.array([4.0, 2.5, 1.5, 0.5, -np.inf])
+    ladders = FrontierSearch().climb(bases, depth, features, features.box(bases), [0, 1, 2], levels=levels)
+    assert not ladders.spent.any()
+    for row, rung in zip(*np.nonzero(ladders.exists), strict=True):
+        point, base = ladders.points[row, rung], bases[row]
+        for column in np.flatnonzero(features.differs(point, base)):
+            back = point.copy()
+            back[column] = base[column]
+            box = features.box(bases[[row]])
+            allowed = features.project(back[None], box)
+            if (allowed != back)[~np.isnan(back)[None]].any() or features.violations(allowed, box).any():
+                continue  # taking it back is not allowed, or takes others with it
+            [deep], [valid] = depth(allowed, np.array([row]))
+            assert not (valid and deep >= ladders.levels[row, rung]), (kind, row, rung, column)
+
+
+@pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_no_more_features_change_than_may(most, sloped):
+    features = FeatureSpace.infer(TABLE, max_changes=most)
+    bases, depth = features.encode(TABLE[:N]), Hills(features, 3, sloped=sloped, offset=-1)
+    ladders = climb(FrontierSearch(), features, depth, bases, np.arange(N))
+    rows, rungs = np.nonzero(ladders.exists)
+    assert len(rows) > N
+    changed = features.differs(ladders.points[rows, rungs], bases[rows]).sum(axis=1)
+    assert changed.max() <= most
+
+
+@pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
+def test_a_price_per_feature_makes_changes_fewer(sloped):
+    features = FeatureSpace.infer(TABLE)
+    bases, depth = features.encode(TABLE[:N]), Hills(features, 5, sloped=sloped)
+
+    def changed(price):
+        ladders = climb(FrontierSearch(price=price), features, depth, bases, np.arange(N))
+        rows, rungs = np.nonzero(ladders.exists)
+        return features.differs(ladders.points[rows, rungs], bases[rows]).sum(axis=1).mean()
+
+    assert changed(0.1) <= changed(0.01) <= changed(0.0)
+    assert changed(0.1) < changed(0.0)
+
+
+@pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
+def test_a_feature_that_costs_more_changes_less(sloped):
+    plain = FeatureSpace.infer(TABLE)
+    bases, depth = plain.encode(TABLE[:N]), Hills(plain, 5, sloped=sloped)
+
+    def gaps(features):
+        ladders = climb(FrontierSearch(), features, depth, bases, np.arange(N))
+        rows, rungs = np.nonzero(ladders.exists)
+        return features.gaps(ladders.points[rows, rungs], bases[rows]).mean(axis=0)
+
+    before = gaps(plain)
+    favourite = int(before.argmax())
+    after = gaps(FeatureSpace.infer(TABLE, {plain.names[favourite]: cost(3)}))
+    assert after[favourite] < before[favourite]
+
+
+@pytest.mark.parametrize("price", [-0.1, float("inf"), float("nan"), "much", None])
+def test_a_wrong_price_is_refused(price):
+    with pytest.raises(InvalidInput, match="`price` must be a number >= 0"):
+        FrontierSearch(price=price)
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("inf"), float("nan"), "much", True, None])
+def test_a_wrong_weight_is_refused(weight):
+    with pytest.raises(InvalidInput, match=r"`weight` must be a number > 0; .* To forbid a change, use immutable\(\)"):
+        cost(weight)
+
+
+def test_what_is_derived_counts_as_no_change():
+    features = features_under("derived", 1)
+    bases, depth = features.encode(TABLE[:N]), Hills(features, 3, sloped=False, offset=-1)
+    ladders = climb(FrontierSearch(), features, depth, bases, np.arange(N))
+    rows, rungs = np.nonzero(ladders.exists)
+    changed = features.differs(ladders.points[rows, rungs], bases[rows])
+    derived = features.names.index("sum")
+    assert np.delete(changed, derived, axis=1).sum(axis=1).max() == 1
+    assert changed[:, derived].any()
+
+
+def test_what_may_not_change_is_no_way_to_spare_changes():
+    features = FeatureSpace.infer(TABLE, {"k": immutable()}, max_changes=2)
+    bases = features.encode(TABLE[:N])
+    box = features.box(bases)
+    far = features.encode(TABLE[N : 2 * N])
+    projected = features.project(far, box)
+    assert not features.violations(projected, box).any()
+    assert (features.differs(projected, bases).sum(axis=1) <= 2).all()
+    assert (projected[:, features.names.index("k")] == bases[:, features.names.index("k")]).all()
