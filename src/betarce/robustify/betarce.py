@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.checks import check_n_jobs
 from betarce.drawing import Draw, draw_members, warn_of_odd_members
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
@@ -169,6 +170,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         guarantee, search = self._guarantee(), check_search(self.search)
         self._space = check_space(self.space)
         check_explainer(self.base)
+        check_n_jobs(self.n_jobs)
         table = check_table(X)
         features = check_features(self.features, table, self.max_changes)
         labels = check_labels(y, len(table))
@@ -340,6 +342,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             )
         if role in ("search", "certify"):
             raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")
+        if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
+            raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
         return self._ensemble(self._draw({role: n_models})[role].models)
 
     def extend(self, n_models: int) -> "BetaRCE":
