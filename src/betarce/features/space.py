@@ -370,7 +370,7 @@ class FeatureSpace:
 
     def _keep_largest(self, points: FloatArray, box: Box, most: int) -> None:
         """Put all but the largest changes of each point back; what is derived does not count."""
-        changed = self._counted(points, box)
+        changed = self.changes(points, box)
         over = np.flatnonzero(changed.sum(axis=1) > most)
         if over.size:
             gaps = np.where(changed[over], self.gaps(points[over], box.origin[over]), -1.0)
@@ -379,8 +379,8 @@ class FeatureSpace:
             np.put_along_axis(back, small, True, axis=1)
             points[over] = np.where(back & changed[over], box.origin[over], points[over])
 
-    def _counted(self, points: FloatArray, box: Box) -> BoolArray:
-        """Say which columns count as changed."""
+    def changes(self, points: FloatArray, box: Box) -> BoolArray:
+        """Say which columns count as changed, shape (rows, features): what is derived from others does not."""
         changed = self.differs(points, box.origin)
         changed[:, self.links.derived_columns] = False
         return changed
@@ -403,7 +403,7 @@ class FeatureSpace:
         for j, choice in box.choices.items():
             outside[:, j] |= ~is_choice(points[:, j], choice)
         if box.max_changes is not None:
-            changed = self._counted(points, box)
+            changed = self.changes(points, box)
             outside |= changed & (changed.sum(axis=1, keepdims=True) > box.max_changes)
         return outside | self.links.violations(points, box, self) if self.links else outside
 

@@ -106,7 +106,11 @@ def _check_rules(items: Sequence[RobustCounterfactual], features: FeatureSpace) 
     box = features.box(originals, [items[i].overrides or None for i in rows])
     for i, conflict in zip(rows, box.conflicts, strict=True):
         _refuse(i, f"it has a robust point, but its rules collide: {conflict}", bool(conflict))
-    broken = _without_derived(features).violations(robust, box) | _derived_wrongly(features, robust, originals)
+    for i, n in zip(rows, features.changes(robust, box).sum(axis=1), strict=True):
+        most = features.max_changes
+        _refuse(i, f"its robust point changes {n} columns, not {most} at most", most is not None and n > most)
+    unlimited = replace(box, max_changes=None)
+    broken = _without_derived(features).violations(robust, unlimited) | _derived_wrongly(features, robust, originals)
     for k, j in np.argwhere(broken):
         column = features.columns[j]
         _refuse(rows[k], f"its robust point breaks the rules: {column.title} is {column.show(robust[k, j])}", True)
