@@ -37,7 +37,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import guarantee_reference
 from betarce.errors import DataUnavailable
-from betarce.files import write_whole
+from betarce.storage.files import write_whole
 from guarantee_cells import DATA, FAMILIES, GUARANTEES, N_FITS, SPACES, Cell, grid
 from guarantee_report import read_cells, report
 from guarantee_simulation import settings_of, simulate

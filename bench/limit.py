@@ -22,7 +22,7 @@ import limit_oracle
 import limit_trees
 from betarce.arrays import AnyArray, FloatArray
 from betarce.errors import DataUnavailable
-from betarce.files import make_folder, write_whole
+from betarce.storage.files import make_folder, write_whole
 from limit_oracle import Closest
 from limit_report import write_report
 from limit_scene import Scene, own_votes, prepare

@@ -14,13 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 import explain as explaining
-from betarce.evaluate.cell import run_cell
-from betarce.evaluate.engines import engine
-from betarce.evaluate.plan import Plan
-from betarce.evaluate.plan_file import plan_of, read_plan
-from betarce.evaluate.records import cell_text, path_of, read_cell
-from betarce.evaluate.run import run_plan
-from betarce.files import write_whole
+from betarce.engines.engine import engine
+from betarce.paper.cell import run_cell
+from betarce.paper.plan import Plan
+from betarce.paper.plan_file import plan_of, read_plan
+from betarce.paper.records import cell_text, path_of, read_cell
+from betarce.paper.runner import run_plan
+from betarce.storage.files import write_whole
 from timing import one_thread
 
 FAMILIES = ("logistic", "lightgbm", "network")

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import betarce as brce
 from betarce.ensemble.stacked import StackedPart
-from betarce.readings import Reading
+from betarce.features.readings import Reading
 from timing import Record, fastest, one_thread
 
 N_MEMBERS, N_CANDIDATES, N_ROWS = 38, 5_000, 1_000

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, make_classification
 
 import betarce as brce
-from betarce.ensemble import traversal
-from betarce.ensemble.peeling import Peeled
-from betarce.ensemble.trees import TreeKernel, stack
+from betarce.ensemble.preprocessing.unwrap import Peeled
+from betarce.ensemble.trees import traversal
+from betarce.ensemble.trees.kernel import TreeKernel, stack
 from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, fastest, one_thread
 
 EVERYONE = slice(None)

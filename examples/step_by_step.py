@@ -13,9 +13,8 @@ from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
 import betarce as brce
-from betarce.report.sheet import save_png
-from betarce.report.step_pictures import Scene, candidate_kinds, draw_ladder, draw_shells
-from betarce.report.steps import (
+from betarce.paper.figures.step_pictures import Scene, candidate_kinds, draw_ladder, draw_shells
+from betarce.paper.figures.steps import (
     RecordedDepth,
     RecordedPredicate,
     climb_frame,
@@ -23,6 +22,7 @@ from betarce.report.steps import (
     path_frame,
     shells_frame,
 )
+from betarce.plotting.sheet import save_png
 from betarce.robustify.goal import Goal, margin_scales
 from betarce.targets import accepted
 

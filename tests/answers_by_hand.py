@@ -5,7 +5,7 @@ import pandas as pd
 
 import betarce as brce
 from betarce.features import FeatureSpace
-from betarce.robustify.result import Result, RobustCounterfactual
+from betarce.results.result import Result, RobustCounterfactual
 
 GUARANTEE = brce.Guarantee(0.9, 0.95, "jeffreys")
 N = 40

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 from joblib import Parallel, delayed, parallel_config
 
-from betarce.evaluate.engines import engine
-from betarce.evaluate.plan_file import read_plan
-from betarce.evaluate.run import run_plan
+from betarce.engines.engine import engine
+from betarce.paper.plan_file import read_plan
+from betarce.paper.runner import run_plan
 
 
 def work(item: str) -> int:

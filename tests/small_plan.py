@@ -1,6 +1,6 @@
 """A plan of one small cell, for tests of cells and runs."""
 
-from betarce.evaluate.plan_file import plan_of
+from betarce.paper.plan_file import plan_of
 
 DOCUMENT = {
     "data": ["breast_cancer"],

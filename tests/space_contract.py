@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from betarce.drawing import draw_members
+from betarce.members import draw_members
 from betarce.models.recipe import Recipe, Table
 
 X, Y = make_classification(n_samples=120, n_features=4, flip_y=0.2, random_state=0)

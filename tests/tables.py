@@ -17,7 +17,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from betarce.readings import Reading
+from betarce.features.readings import Reading
 
 
 @dataclass(frozen=True, eq=False)

@@ -416,7 +416,7 @@ class TestReproduce:
         def load(name):
             raise brce.DataUnavailable("no network")
 
-        monkeypatch.setattr("betarce.evaluate.cell.load", load)
+        monkeypatch.setattr("betarce.paper.cell.load", load)
         result = run("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
         assert result.exit_code == 1
         assert "Failed: breast_cancer-logistic-seed-fold0: DataUnavailable: no network" in result.stderr

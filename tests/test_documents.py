@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from betarce.documents import MOST_DEPTH, check_limits, parse_json, parse_toml, parse_yaml
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace, read_rules, write_rules
-from betarce.files import read_text, seal, unseal
+from betarce.storage.documents import MOST_DEPTH, check_limits, parse_json, parse_toml, parse_yaml
+from betarce.storage.files import read_text, seal, unseal
 
 PLAIN = st.recursive(
     st.one_of(

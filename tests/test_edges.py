@@ -16,9 +16,9 @@ from betarce.checks import check_n_jobs
 from betarce.data.csv_file import read_csv
 from betarce.errors import BetarceError, InvalidInput, NotWritten
 from betarce.features import FeatureSpace, check_table
-from betarce.files import make_folder, write_whole
 from betarce.models.recipe import check_labels
 from betarce.posterior import Guarantee
+from betarce.storage.files import make_folder, write_whole
 from betarce.targets import accepted
 
 RNG = np.random.default_rng(0)

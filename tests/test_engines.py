@@ -18,13 +18,13 @@ from uuid import uuid4
 import pytest
 
 import betarce
+from betarce.engines import workers
+from betarce.engines.engine import engine
+from betarce.engines.workers import attempt
 from betarce.errors import InvalidInput, MissingExtra
-from betarce.evaluate import workers
-from betarce.evaluate.engines import engine
-from betarce.evaluate.plan_file import read_plan
-from betarce.evaluate.records import read_cell
-from betarce.evaluate.run import run_plan
-from betarce.evaluate.workers import attempt
+from betarce.paper.plan_file import read_plan
+from betarce.paper.records import read_cell
+from betarce.paper.runner import run_plan
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")

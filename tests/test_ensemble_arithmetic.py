@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from betarce.ensemble.arithmetic import Op, apply, largest_at_most
-from betarce.ensemble.front import read_front
-from betarce.ensemble.peeling import peel
+from betarce.ensemble.preprocessing.columns import read_front
+from betarce.ensemble.preprocessing.probe_points import Witness
+from betarce.ensemble.preprocessing.scaling import Op, apply, largest_at_most
+from betarce.ensemble.preprocessing.unwrap import peel
 from betarce.ensemble.unreadable import Unreadable
-from betarce.ensemble.witness import Witness
 from tables import SCALERS, columns, front, problem
 
 

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from betarce import Ensemble, Network
-from betarce.ensemble.calibrated import Calibration, Steps
+from betarce.ensemble.composites.calibrated import Calibration, Steps
 from betarce.ensemble.intervals import UNIT, Interval
 from betarce.ensemble.stacked import StackedPart
 from betarce.errors import SlowMembers

@@ -25,11 +25,11 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 
 from betarce import Ensemble, Network
-from betarce.ensemble.front import read_front
 from betarce.ensemble.generic import GenericPart
+from betarce.ensemble.preprocessing.columns import read_front
+from betarce.ensemble.preprocessing.probe_points import Witness
 from betarce.ensemble.stacked import StackedPart
 from betarce.ensemble.unreadable import Unreadable
-from betarce.ensemble.witness import Witness
 from betarce.errors import SlowMembers
 from tables import CATEGORIES, ENCODERS, GROUP, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, front, problem
 

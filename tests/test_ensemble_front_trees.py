@@ -20,9 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler
 
 from betarce import Ensemble
-from betarce.ensemble import traversal
 from betarce.ensemble.generic import GenericPart
 from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.trees import traversal
 from tables import CATEGORIES, ENCODERS, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, front, labels, problem
 
 xgb = pytest.importorskip("xgboost")

@@ -11,10 +11,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from betarce.ensemble import networks as kernels
-from betarce.ensemble.arithmetic import Op
-from betarce.ensemble.front import Front, Output
 from betarce.ensemble.networks import NetworkKernel
-from betarce.ensemble.peeling import Peeled
+from betarce.ensemble.preprocessing.columns import Front, Output
+from betarce.ensemble.preprocessing.scaling import Op
+from betarce.ensemble.preprocessing.unwrap import Peeled
 from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding
 from betarce.models.network_training import train_networks

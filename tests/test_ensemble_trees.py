@@ -24,12 +24,12 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from betarce.ensemble import traversal
-from betarce.ensemble.forest_arrays import at_most_in_float32, less_in_float32
-from betarce.ensemble.peeling import Peeled
-from betarce.ensemble.splits import Columns
+from betarce.ensemble.preprocessing.raw_splits import Columns
+from betarce.ensemble.preprocessing.unwrap import Peeled
 from betarce.ensemble.stacked import StackedPart
-from betarce.ensemble.trees import TreeKernel, stack
+from betarce.ensemble.trees import traversal
+from betarce.ensemble.trees.forest_arrays import at_most_in_float32, less_in_float32
+from betarce.ensemble.trees.kernel import TreeKernel, stack
 from betarce.ensemble.unreadable import Unreadable
 
 xgb = pytest.importorskip("xgboost")
@@ -363,7 +363,7 @@ def test_a_place_among_cuts_is_how_many_lie_below(cuts: list[float], x: list[flo
 
 
 def test_numba_is_not_imported_before_a_kernel_is_asked() -> None:
-    code = "import sys, betarce.ensemble.trees; sys.exit('numba' in sys.modules)"
+    code = "import sys, betarce.ensemble.trees.kernel; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

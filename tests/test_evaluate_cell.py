@@ -8,10 +8,10 @@ from sklearn.linear_model import LogisticRegression
 
 import betarce
 from betarce.errors import MissingExtra
-from betarce.evaluate import cell as celling
-from betarce.evaluate.cell import cut, run_cell
-from betarce.evaluate.records import fingerprint
 from betarce.explainers import EXPLAINERS, GrowingSpheres, Nice
+from betarce.paper import cell as celling
+from betarce.paper.cell import cut, run_cell
+from betarce.paper.records import fingerprint
 from small_plan import DOCUMENT, of, plan
 
 KEYS = [
@@ -157,7 +157,7 @@ def test_what_is_taken_from_the_folder_is_what_was_computed(family, tmp_path, mo
     kept = run_cell(cell, changed, shared=tmp_path)
     files = sorted(tmp_path.iterdir())
     assert len(files) == 4  # members that search, certify and audit, and base points
-    monkeypatch.setattr("betarce.evaluate.members.draw_members", None)  # nothing is trained any more ...
+    monkeypatch.setattr("betarce.paper.trained_members.draw_members", None)  # nothing is trained any more ...
     monkeypatch.setattr(GrowingSpheres, "explain", None)  # ... and no base method asked
     again = run_cell(cell, changed, shared=tmp_path)
     assert fingerprint(fresh["records"]) == fingerprint(kept["records"]) == fingerprint(again["records"])

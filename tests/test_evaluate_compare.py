@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
+from betarce.comparison.compare import Comparison
+from betarce.comparison.grids import PAPER_GRIDS, configurations
+from betarce.comparison.scene import MEANS
 from betarce.errors import InvalidInput
-from betarce.evaluate.compare import Comparison
-from betarce.evaluate.grids import PAPER_GRIDS, configurations
-from betarce.evaluate.scene import MEANS
 from betarce.explainers import EXPLAINERS, Explained
 
 mpl.use("Agg")

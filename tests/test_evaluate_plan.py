@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import betarce
+from betarce.comparison.grids import PAPER_GRIDS
 from betarce.errors import InvalidInput
-from betarce.evaluate.grids import PAPER_GRIDS
-from betarce.evaluate.plan import Plan
-from betarce.evaluate.plan_file import plan_of, read_plan, shipped_plans
+from betarce.paper.plan import Plan
+from betarce.paper.plan_file import plan_of, read_plan, shipped_plans
 
 TEXT = """
 data = ["breast_cancer", "car"]

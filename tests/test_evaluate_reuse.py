@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.evaluate import cell as celling
-from betarce.evaluate.cell import run_cell
-from betarce.evaluate.plan_file import plan_of, read_plan
-from betarce.evaluate.records import finished_cells, read_cell, records_table
-from betarce.evaluate.reuse import Reuse
-from betarce.evaluate.run import run_plan
-from betarce.report.reproduction import compressed, write_reproduction
+from betarce.paper import cell as celling
+from betarce.paper.cell import run_cell
+from betarce.paper.plan_file import plan_of, read_plan
+from betarce.paper.records import finished_cells, read_cell, records_table
+from betarce.paper.reproduction import compressed, write_reproduction
+from betarce.paper.reuse import Reuse
+from betarce.paper.runner import run_plan
 from small_plan import DOCUMENT as SMALL
 from small_plan import of
 from test_evaluate_run import as_toml

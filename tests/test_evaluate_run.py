@@ -11,8 +11,9 @@ import pytest
 
 import betarce
 from betarce.errors import InvalidInput
-from betarce.evaluate import cell as celling
-from betarce.evaluate.records import (
+from betarce.explainers import Nice
+from betarce.paper import cell as celling
+from betarce.paper.records import (
     fingerprint,
     finished_cells,
     path_of,
@@ -20,9 +21,8 @@ from betarce.evaluate.records import (
     records_table,
     summary,
 )
-from betarce.evaluate.run import choose_cells, run_plan, survey
-from betarce.explainers import Nice
-from betarce.files import seal, unseal
+from betarce.paper.runner import choose_cells, run_plan, survey
+from betarce.storage.files import seal, unseal
 from small_plan import DOCUMENT, plan
 
 

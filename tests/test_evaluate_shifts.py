@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from betarce import Network, interval_margin, interval_robust, sampled_robust
+from betarce.comparison import weight_shifts as shifts
 from betarce.errors import InvalidInput
-from betarce.evaluate import shifts
 from betarce.posterior import EXACT, lower_bound
 
 RNG = np.random.default_rng(0)

@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from betarce.comparison.metrics import plausibility
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
-from betarce.evaluate.metrics import plausibility
 from betarce.explainers import NearestUnlike, Nice, Problem, check_explainer
 from betarce.features import FeatureSpace, derived, immutable
 from explainer_contract import ExplainerContract, RulesContract

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace, cost, derived, read_rules, write_rules
-from betarce.features.saved import from_plain, to_plain
+from betarce.features.stored import from_plain, to_plain
+from betarce.results.files import from_json
 from betarce.robustify import Result
-from betarce.robustify.saved import from_json
 from every_rule import LABELS, TABLE, pipeline
 
 SMALL = {"delta": 0.7, "confidence": 0.8, "n_models": (9, 13), "random_state": 0, "verbose": -1}

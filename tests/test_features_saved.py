@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import Column, FeatureSpace
-from betarce.features.saved import FORMAT, from_plain, to_plain
-from betarce.features.values import plain, unplain
+from betarce.features.stored import FORMAT, from_plain, to_plain
+from betarce.storage.values import plain, unplain
 from test_features_mixed import TABLE, rules
 
 

@@ -11,25 +11,16 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {
-        "errors",
-        "seeding",
-        "arrays",
-        "checks",
-        "progress",
-        "parallel",
-        "threads",
-        "files",
-        "documents",
-        "safe_text",
-        "terminal",
-    },
-    {"posterior", "certificate_file", "features", "data", "readings", "targets"},
-    {"spaces", "drawing", "ensemble", "models"},
-    {"explainers", "search"},
-    {"robustify"},
-    {"evaluate"},
-    {"demo", "jobs", "report"},
+    {"errors", "seeding", "arrays", "checks", "progress", "safe_text", "storage"},
+    {"posterior", "certificate_file", "plotting", "targets"},
+    {"features", "data"},
+    {"models", "search", "engines"},
+    {"ensemble", "spaces"},
+    {"explainers", "members"},
+    {"robustify", "results"},
+    {"runs"},
+    {"comparison", "demo"},
+    {"paper"},
     {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import matrix
 from betarce.cli import app
-from betarce.evaluate.engines import engine
+from betarce.engines.engine import engine
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -7,10 +7,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from betarce.ensemble import Ensemble
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.evaluate.array_file import from_bytes, to_bytes
 from betarce.models.families import paper_model
 from betarce.models.network import Network
 from betarce.models.stored import pack, unpack
+from betarce.storage.array_file import from_bytes, to_bytes
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))

@@ -13,7 +13,7 @@ import pytest
 from joblib import delayed, parallel_config
 from joblib.parallel import get_active_backend
 
-from betarce.parallel import parallel
+from betarce.engines.processes import parallel
 
 psutil = pytest.importorskip("psutil")
 

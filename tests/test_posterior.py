@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from betarce.errors import CorruptFile, InvalidInput, UnreachableGuarantee
-from betarce.files import digest
 from betarce.posterior import (
     EXACT,
     JEFFREYS,
@@ -26,6 +25,7 @@ from betarce.posterior import (
     lower_bound,
     max_delta,
 )
+from betarce.storage.files import digest
 
 PRIORS = st.sampled_from([JEFFREYS, UNIFORM, EXACT])
 SHARES = st.floats(0.05, 0.99)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from betarce.report.agreement import agreement_markdown, agreement_table
+from betarce.paper.tables.agreement import agreement_markdown, agreement_table
 from records_by_hand import record, table
 
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from betarce.errors import InvalidInput
-from betarce.report.answers import in_order, over_answers
-from betarce.report.grid import legend_columns
-from betarce.report.prepared import check_records
+from betarce.paper.figures.answers import in_order, over_answers
+from betarce.paper.figures.grid import legend_columns
+from betarce.paper.prepared import check_records
 from figure_records import bare, made_up_records, record, unanswered
 
 

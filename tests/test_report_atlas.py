@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from betarce.errors import BetarceWarning, InvalidInput
-from betarce.report.atlas import write_figures
-from betarce.report.bounds import bounds_frame
+from betarce.paper.figures.atlas import write_figures
+from betarce.paper.figures.bounds import bounds_frame
 from figure_records import bare, made_up_records, record, unanswered
 
 GS = "growing-spheres"

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from betarce.errors import InvalidInput
-from betarce.report.book import write_tables
-from betarce.report.tables import markdown_table
+from betarce.paper.tables.book import write_tables
+from betarce.paper.tables.markdown import markdown_table
 from records_by_hand import record, table, whole_paper
 
 NAMES = [

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betarce.report.bounds import bounds_frame, draw_both_bounds, draw_bounds
+from betarce.paper.figures.bounds import bounds_frame, draw_both_bounds, draw_bounds
 from figure_checks import assert_legible, legend_texts, lines_by_label
 from figure_records import SIX, SPACES, bare, made_up_records, record, unanswered
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from betarce.errors import InvalidInput
-from betarce.report.comparison import METRICS, comparison_markdown, comparison_table
-from betarce.report.prepared import mean_and_error
+from betarce.paper.prepared import mean_and_error
+from betarce.paper.tables.comparison import METRICS, comparison_markdown, comparison_table
 from records_by_hand import record, table, whole_paper
 
 NETWORK = {"family": "network", "base": "growing-spheres"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from betarce.report.correlation import correlation_markdown, correlation_table, distance_frame
+from betarce.paper.tables.correlation import correlation_markdown, correlation_table, distance_frame
 from records_by_hand import record, table, whole_paper
 
 DISTANCES = np.array([0.0, 1.0, 2.0, 4.0])

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from betarce.report.generalisation import generalisation_frame, generalisation_markdown, generalisation_table
+from betarce.paper.tables.generalisation import generalisation_frame, generalisation_markdown, generalisation_table
 from records_by_hand import record, table, whole_paper
 
 SPHERES = {"base": "growing-spheres", "method": "betarce"}

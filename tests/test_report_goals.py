@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from betarce.errors import InvalidInput
-from betarce.report.goals import GOALS, goals_markdown, goals_summary, goals_table, limits
+from betarce.paper.tables.goals import GOALS, goals_markdown, goals_summary, goals_table, limits
 from records_by_hand import record, table, whole_paper
 
 

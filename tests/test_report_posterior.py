@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 
 from betarce.cli import app
 from betarce.errors import InvalidInput
-from betarce.posterior import JEFFREYS, max_delta
-from betarce.report.posterior import (
+from betarce.paper.figures.votes import (
     PAPER_CONFIDENCES,
     PAPER_MODELS,
     beta_frame,
@@ -21,7 +20,8 @@ from betarce.report.posterior import (
     interval_width_frame,
     max_delta_frame,
 )
-from betarce.report.tables import markdown_table
+from betarce.paper.tables.markdown import markdown_table
+from betarce.posterior import JEFFREYS, max_delta
 from test_posterior import PAPER_ALPHAS, PAPER_TABLE
 
 plt = pytest.importorskip("matplotlib.pyplot")

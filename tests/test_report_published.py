@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from betarce.data import PAPER_NAMES
-from betarce.report.published import PAPER_FOUR, published_comparison, published_correlation, published_generalisation
+from betarce.paper.published import PAPER_FOUR, published_comparison, published_correlation, published_generalisation
 
 PAPER = published_comparison()
 

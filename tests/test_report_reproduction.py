@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from betarce.errors import InvalidInput
-from betarce.evaluate.records import finished_cells, path_of, records_table
-from betarce.evaluate.run import run_plan
 from betarce.explainers import Nice
-from betarce.report.reproduction import write_reproduction
+from betarce.paper.records import finished_cells, path_of, records_table
+from betarce.paper.reproduction import write_reproduction
+from betarce.paper.runner import run_plan
 from small_plan import DOCUMENT, plan
 
 

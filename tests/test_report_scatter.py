@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betarce.report.scatter import draw_scatter, scatter_frame
+from betarce.paper.figures.scatter import draw_scatter, scatter_frame
 from figure_checks import assert_legible
 
 pytest.importorskip("matplotlib.pyplot")

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betarce.report.bounds import bounds_frame
-from betarce.report.sensitivity import (
+from betarce.paper.figures.bounds import bounds_frame
+from betarce.paper.figures.sensitivity import (
     draw_confidence,
     draw_confidence_bounds,
     draw_models,

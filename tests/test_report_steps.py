@@ -7,9 +7,8 @@ import pytest
 import betarce as brce
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace
-from betarce.report.sheet import save_png
-from betarce.report.step_pictures import Scene, candidate_kinds, draw_ladder, draw_shells, shown_shells
-from betarce.report.steps import (
+from betarce.paper.figures.step_pictures import Scene, candidate_kinds, draw_ladder, draw_shells, shown_shells
+from betarce.paper.figures.steps import (
     RecordedDepth,
     RecordedPredicate,
     climb_frame,
@@ -17,6 +16,7 @@ from betarce.report.steps import (
     path_frame,
     shells_frame,
 )
+from betarce.plotting.sheet import save_png
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betarce.report.time_taken import draw_time, time_frame
+from betarce.paper.figures.seconds import draw_time, time_frame
 from figure_checks import assert_legible, legend_texts, lines_by_label
 from figure_records import bare, made_up_records, record, unanswered
 

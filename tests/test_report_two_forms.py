@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betarce.report.two_forms import draw_forms, forms_frame
+from betarce.paper.figures.two_forms import draw_forms, forms_frame
 from figure_checks import assert_legible, legend_texts, lines_by_label
 from figure_records import SIX, made_up_records, record, unanswered
 

@@ -15,7 +15,7 @@ import betarce as brce
 from answers_by_hand import FEATURES, GUARANTEE, HOUSING, answer, batch, failure
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace
-from betarce.robustify.shown import written
+from betarce.results.changes import written
 
 VOID = {"br"}
 

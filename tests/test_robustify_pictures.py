@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import betarce as brce
 from answers_by_hand import GUARANTEE, answer, batch, failure
 from betarce.features import FeatureSpace
-from betarce.robustify.pictures import change_frame, vote_in_words, votes_frame
+from betarce.results.plots import change_frame, vote_in_words, votes_frame
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

@@ -16,11 +16,11 @@ from sklearn.linear_model import LogisticRegression
 import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
-from betarce.files import digest, seal, unseal
 from betarce.posterior import Guarantee, Prior
+from betarce.results.files import from_json
 from betarce.robustify import Result, RobustCounterfactual
 from betarce.robustify.certify import certificate_of, fingerprint
-from betarce.robustify.saved import from_json
+from betarce.storage.files import digest, seal, unseal
 from test_features_mixed import TABLE
 from test_features_saved import changed, places
 

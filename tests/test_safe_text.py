@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from betarce.cli import app
-from betarce.report.tables import markdown_table
+from betarce.cli.terminal import Console
+from betarce.paper.tables.markdown import markdown_table
 from betarce.safe_text import csv_for_people, in_markdown, in_terminal
-from betarce.terminal import Console
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31m[/nothing] <script>alert(1)</script> $\\bad$ | =cmd"
 CODES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

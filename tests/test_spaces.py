@@ -23,8 +23,8 @@ from betarce import (
     ValidationSplit,
     paper_model,
 )
-from betarce.drawing import draw_members, warn_of_odd_members
 from betarce.errors import ConstantMembers, DegenerateSpace, InvalidInput, MemberFailed, MemberWarning
+from betarce.members import draw_members, warn_of_odd_members
 from betarce.models.recipe import Recipe, Table
 from betarce.spaces import bootstrap_rows, check_space
 from space_contract import SpaceContract, X, Y

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import betarce as brce
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace
-from betarce.features.saved import from_plain, to_plain
+from betarce.features.stored import from_plain, to_plain
 from storages import FLAGS, HAS_ARROW, NUMBERS, TEXT, WHOLE
 
 N = 120

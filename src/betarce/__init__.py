@@ -32,11 +32,11 @@ _HOMES = {
         "UnreachableGuarantee",
         "UnusableModel",
     ],
-    "betarce.evaluate.compare": [
+    "betarce.comparison.compare": [
         "Comparison",
         "compare",
     ],
-    "betarce.evaluate.metrics": [
+    "betarce.comparison.metrics": [
         "distance_to_base",
         "empirical_robustness",
         "plausibility",
@@ -44,7 +44,7 @@ _HOMES = {
         "sparsity",
         "validity",
     ],
-    "betarce.evaluate.shifts": [
+    "betarce.comparison.weight_shifts": [
         "SampledShifts",
         "interval_margin",
         "interval_robust",

@@ -1,5 +1,41 @@
 """Types of the lazily imported names; a test keeps this file and `__init__.py` in step."""
 
+from betarce.comparison.compare import (
+    Comparison as Comparison,
+)
+from betarce.comparison.compare import (
+    compare as compare,
+)
+from betarce.comparison.metrics import (
+    distance_to_base as distance_to_base,
+)
+from betarce.comparison.metrics import (
+    empirical_robustness as empirical_robustness,
+)
+from betarce.comparison.metrics import (
+    plausibility as plausibility,
+)
+from betarce.comparison.metrics import (
+    proximity as proximity,
+)
+from betarce.comparison.metrics import (
+    sparsity as sparsity,
+)
+from betarce.comparison.metrics import (
+    validity as validity,
+)
+from betarce.comparison.weight_shifts import (
+    SampledShifts as SampledShifts,
+)
+from betarce.comparison.weight_shifts import (
+    interval_margin as interval_margin,
+)
+from betarce.comparison.weight_shifts import (
+    interval_robust as interval_robust,
+)
+from betarce.comparison.weight_shifts import (
+    sampled_robust as sampled_robust,
+)
 from betarce.data import (
     Dataset as Dataset,
 )
@@ -50,42 +86,6 @@ from betarce.errors import (
 )
 from betarce.errors import (
     UnusableModel as UnusableModel,
-)
-from betarce.evaluate.compare import (
-    Comparison as Comparison,
-)
-from betarce.evaluate.compare import (
-    compare as compare,
-)
-from betarce.evaluate.metrics import (
-    distance_to_base as distance_to_base,
-)
-from betarce.evaluate.metrics import (
-    empirical_robustness as empirical_robustness,
-)
-from betarce.evaluate.metrics import (
-    plausibility as plausibility,
-)
-from betarce.evaluate.metrics import (
-    proximity as proximity,
-)
-from betarce.evaluate.metrics import (
-    sparsity as sparsity,
-)
-from betarce.evaluate.metrics import (
-    validity as validity,
-)
-from betarce.evaluate.shifts import (
-    SampledShifts as SampledShifts,
-)
-from betarce.evaluate.shifts import (
-    interval_margin as interval_margin,
-)
-from betarce.evaluate.shifts import (
-    interval_robust as interval_robust,
-)
-from betarce.evaluate.shifts import (
-    sampled_robust as sampled_robust,
 )
 from betarce.explainers import (
     Closest as Closest,

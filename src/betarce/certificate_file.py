@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.files import digest
 from betarce.posterior import Certificate, Guarantee, Prior, check_vote_decides
+from betarce.storage.files import digest
 
 FORMAT = 2
 _KIND = "betarce_certificate"
@@ -118,7 +118,7 @@ def _number(value: Any, name: str) -> float:
 def _plain_target(target: Any) -> Any:
     if target is None or type(target) in (str, int, bool):
         return target
-    from betarce.features.values import plain  # brings pandas, which labels of these types do not need
+    from betarce.storage.values import plain  # brings pandas, which labels of these types do not need
 
     return (
         [plain(each, what="a class") for each in target] if isinstance(target, list) else plain(target, what="a class")
@@ -128,7 +128,7 @@ def _plain_target(target: Any) -> Any:
 def _target(data: Any, _: str) -> Any:
     if data is None or type(data) in (str, int, bool):
         return data
-    from betarce.features.values import unplain
+    from betarce.storage.values import unplain
 
     return [unplain(each) for each in data] if isinstance(data, list) else unplain(data)
 

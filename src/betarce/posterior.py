@@ -389,7 +389,7 @@ class Certificate:
             If the text is not a certificate, was changed, does not add up, or has the format of another version.
         """
         from betarce.certificate_file import from_plain
-        from betarce.documents import parse_json
+        from betarce.storage.documents import parse_json
 
         try:
             data = parse_json(text)

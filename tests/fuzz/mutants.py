@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from betarce.features.saved import same_data
+from betarce.features.stored import same_data
 
 TIMES = int(os.environ.get("FUZZ_TIMES", "1"))
 TOKENS = [

@@ -13,15 +13,15 @@ from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
 from betarce.errors import BetarceError
-from betarce.evaluate.array_file import from_bytes, to_bytes
-from betarce.evaluate.plan_file import read_plan, shipped_plans
-from betarce.evaluate.records import cell_text, fingerprint, path_of, read_cell
 from betarce.features import FeatureSpace
-from betarce.features.declared import rules_of
-from betarce.features.saved import same_data
-from betarce.files import seal, unseal
+from betarce.features.rules_file import rules_of
+from betarce.features.stored import same_data
 from betarce.models.network import Network
 from betarce.models.stored import pack, unpack
+from betarce.paper.plan_file import read_plan, shipped_plans
+from betarce.paper.records import cell_text, fingerprint, path_of, read_cell
+from betarce.storage.array_file import from_bytes, to_bytes
+from betarce.storage.files import seal, unseal
 from small_plan import plan
 from test_features_mixed import TABLE
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from mutants import TIMES, WRONG, byte_mutants, data_mutants
 
 from betarce import Certificate, Guarantee, Result
-from betarce.features.saved import same_data
-from betarce.files import digest, seal, unseal
-from betarce.robustify.saved import from_json
+from betarce.features.stored import same_data
+from betarce.results.files import from_json
+from betarce.storage.files import digest, seal, unseal
 from test_features_mixed import TABLE
 from test_robustify_saved import result_of
 

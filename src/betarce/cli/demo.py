@@ -22,8 +22,8 @@ def demo(
     audit_models: Annotated[int, typer.Option(help="Fresh models that check the promise.", min=1)] = 200,
 ) -> None:
     """Explain five rejected loans, then check the promise on retrained models that nothing has seen."""
+    from betarce.cli.terminal import Console
     from betarce.demo import RULES_IN_WORDS, prepare
-    from betarce.terminal import Console
 
     console = Console(highlight=False)
     with friendly_errors():

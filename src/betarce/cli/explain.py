@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from betarce.data.csv_checks import Finding
-    from betarce.jobs import Job
     from betarce.robustify import Result
+    from betarce.runs.csv_jobs import Job
 
 _SPACES = ("bootstrap", "seed")
 
@@ -82,9 +82,9 @@ def explain(
     """Train a model on a CSV file, and say what to change in which row to get another class, with a certificate."""
     from betarce.errors import DegenerateSpace
     from betarce.explainers import EXPLAINERS
-    from betarce.jobs import read_task, train
     from betarce.models.tabular import MODELS
     from betarce.posterior import PRIORS
+    from betarce.runs.csv_jobs import read_task, train
 
     with friendly_errors(), friendly_warnings() as warned:
         _check_files(out, csv)
@@ -118,7 +118,7 @@ def explain(
 
 def _check_files(out: Path | None, csv: Path | None) -> None:
     """Find out before the work, not after it, that a file cannot be written."""
-    from betarce.files import check_writable
+    from betarce.storage.files import check_writable
 
     for option, path in (("--out", out), ("--csv", csv)):
         if path is not None:
@@ -127,7 +127,7 @@ def _check_files(out: Path | None, csv: Path | None) -> None:
 
 
 def _write_files(result: "Result", out: Path | None, csv: Path | None) -> None:
-    from betarce.files import write_whole
+    from betarce.storage.files import write_whole
 
     with friendly_errors():
         if out is not None:
@@ -141,7 +141,7 @@ def _write_files(result: "Result", out: Path | None, csv: Path | None) -> None:
 def _print_answers(job: "Job", result: "Result", label: str) -> None:
     from rich.markup import escape
 
-    from betarce.terminal import Console
+    from betarce.cli.terminal import Console
 
     console = Console(highlight=False)
     certifying = job.rce.certifying_members_ or ()

@@ -14,8 +14,8 @@ def figures(
     """Draw what votes can promise: Beta shapes, largest delta, interval widths; write the table of deltas."""
     from rich.markup import escape
 
-    from betarce.report.gallery import write_gallery
-    from betarce.terminal import Console
+    from betarce.cli.terminal import Console
+    from betarce.paper.figures.gallery import write_gallery
 
     console = Console(highlight=False)
     with friendly_errors():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Layout
 
     from betarce.features import FeatureSpace
-    from betarce.jobs import Inspection
+    from betarce.runs.csv_jobs import Inspection
 
 
 def init(
@@ -32,10 +32,10 @@ def init(
     json: Json = False,
 ) -> None:
     """Infer the columns of a CSV file, and write a file of rules to edit: what may change, and how."""
+    from betarce.cli.terminal import Console
     from betarce.errors import InvalidInput
     from betarce.features import write_rules
-    from betarce.jobs import inspect
-    from betarce.terminal import Console
+    from betarce.runs.csv_jobs import inspect
 
     with friendly_errors(path="--out"):
         if out.exists() and not force:

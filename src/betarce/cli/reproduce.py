@@ -48,14 +48,14 @@ def reproduce(
     """Run the experiments of a plan, then write its tables and figures; stop at any time, the same command goes on."""
     from rich.markup import escape
 
+    from betarce.cli.terminal import Console
+    from betarce.engines.engine import ENGINES
     from betarce.errors import InvalidInput
-    from betarce.evaluate.engines import ENGINES
-    from betarce.evaluate.plan_file import plan_text, read_plan
-    from betarce.evaluate.records import breakdowns, finished_cells, records_table, summary
-    from betarce.evaluate.reuse import Reuse
-    from betarce.evaluate.run import State, choose_cells, run_plan, survey
-    from betarce.report.reproduction import write_reproduction
-    from betarce.terminal import Console
+    from betarce.paper.plan_file import plan_text, read_plan
+    from betarce.paper.records import breakdowns, finished_cells, records_table, summary
+    from betarce.paper.reproduction import write_reproduction
+    from betarce.paper.reuse import Reuse
+    from betarce.paper.runner import State, choose_cells, run_plan, survey
 
     console = Console(highlight=False, stderr=json)
     with friendly_errors():

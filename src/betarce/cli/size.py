@@ -33,9 +33,9 @@ def size(
     json: Json = False,
 ) -> None:
     """Say how many models a guarantee takes, or, with --models, what so many models can guarantee."""
+    from betarce.cli.terminal import Console
     from betarce.errors import InvalidInput
     from betarce.posterior import PRIORS
-    from betarce.terminal import Console
 
     with friendly_errors():
         for n in models or []:

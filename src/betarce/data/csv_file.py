@@ -12,7 +12,7 @@ import pandas as pd
 
 from betarce.arrays import AnyArray
 from betarce.errors import InvalidInput
-from betarce.files import check_path
+from betarce.storage.files import check_path
 
 _SEPARATORS = (",", ";", "\t", "|")
 _MOST_CLASSES = 20

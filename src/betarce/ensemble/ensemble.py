@@ -7,16 +7,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.engines.threads import one_thread
 from betarce.ensemble.families import Family, families
 from betarce.ensemble.generic import GenericPart, label_codes
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.peeling import Peeled, peel, unwrap
+from betarce.ensemble.preprocessing.probe_points import Witness
+from betarce.ensemble.preprocessing.unwrap import Peeled, peel, unwrap
 from betarce.ensemble.stacked import StackedPart, turning_points
 from betarce.ensemble.unreadable import Unreadable, reading
-from betarce.ensemble.witness import Witness
 from betarce.errors import InvalidInput, SlowMembers
-from betarce.readings import Readable
-from betarce.threads import one_thread
+from betarce.features.readings import Readable
 
 _CHUNK = 1 << 22  # floats that one step of an evaluation may hold: 32 MiB
 _BLOCK = 8  # members asked between two looks at which points are still in the running

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from betarce.arrays import AnyArray, IntArray
-from betarce.ensemble import blend, linear, networks, trees
+from betarce.ensemble import linear, networks
+from betarce.ensemble.composites import blend
 from betarce.ensemble.kernel import Kernel
-from betarce.ensemble.peeled import Peeled
+from betarce.ensemble.preprocessing.unwrapped import Peeled
+from betarce.ensemble.trees import kernel as trees
 from betarce.ensemble.unreadable import Unreadable, reading
 
 _KERNELS: tuple[Callable[[Sequence[Peeled]], Kernel | None], ...] = (linear.stack, networks.stack, trees.stack)

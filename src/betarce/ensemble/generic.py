@@ -7,7 +7,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.thresholds import Threshold
+from betarce.ensemble.preprocessing.thresholds import Threshold
 from betarce.errors import UnusableModel
 
 _LEAST = 1e-9  # probabilities this close to 0 or 1 say no more than "sure"

@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from betarce.arrays import FloatArray
-from betarce.ensemble.design import Design, Fold, fold
 from betarce.ensemble.foreign.sklearn_models import read_linear
-from betarce.ensemble.front import Front
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.peeled import Peeled
+from betarce.ensemble.preprocessing.columns import Front
+from betarce.ensemble.preprocessing.design_matrix import Design, Fold, fold
+from betarce.ensemble.preprocessing.unwrapped import Peeled
 from betarce.ensemble.unreadable import Unreadable
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
-from betarce.ensemble.design import Design, Fold, fold
 from betarce.ensemble.foreign.sklearn_models import read_mlp
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.peeled import Peeled
+from betarce.ensemble.preprocessing.design_matrix import Design, Fold, fold
+from betarce.ensemble.preprocessing.unwrapped import Peeled
 from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding, steepness
 

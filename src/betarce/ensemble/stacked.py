@@ -8,7 +8,7 @@ import numpy as np
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.generic import label_codes, margins_from_scores
 from betarce.ensemble.kernel import Kernel, Kind, SlopedKernel, evaluated, has_slopes
-from betarce.ensemble.thresholds import Threshold
+from betarce.ensemble.preprocessing.thresholds import Threshold
 
 
 class StackedPart:

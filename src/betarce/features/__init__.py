@@ -3,8 +3,6 @@
 from betarce.features.alignment import aligned_rows, aligned_values
 from betarce.features.box import Box
 from betarce.features.columns import Column
-from betarce.features.declared import read_rules
-from betarce.features.forms import RawTable, check_table, row_names
 from betarce.features.rules import (
     Rule,
     at_most,
@@ -24,8 +22,10 @@ from betarce.features.rules import (
     ordinal,
     transitions,
 )
+from betarce.features.rules_file import read_rules
+from betarce.features.rules_template import write_rules
 from betarce.features.space import FeatureSpace, Norm, Rules
-from betarce.features.written import write_rules
+from betarce.features.table_adapters import RawTable, check_table, row_names
 
 __all__ = [
     "Box",

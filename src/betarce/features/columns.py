@@ -10,8 +10,8 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.errors import InvalidInput
-from betarce.features.forms import check_precision, is_known, is_object, is_text
 from betarce.features.rules import Kind, Rule
+from betarce.features.table_adapters import check_precision, is_known, is_object, is_text
 
 _LARGEST = 2.0**53  # whole numbers beyond are not exact as floats
 _MOST_DECIMALS = 6

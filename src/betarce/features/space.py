@@ -18,10 +18,10 @@ from betarce.errors import InvalidInput
 from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid, without_noise
 from betarce.features.checks import check_names, check_rule_fits
 from betarce.features.columns import Column, group_column, infer_column, listing, one_hot_codes
-from betarce.features.forms import ArrayForm, Coded, Form, RawTable, check_table, form_of
 from betarce.features.links import Links
+from betarce.features.readings import Reading
 from betarce.features.rules import Rule, check_rule
-from betarce.readings import Reading
+from betarce.features.table_adapters import ArrayForm, Coded, Form, RawTable, check_table, form_of
 
 Norm = Literal["l1", "l2"]
 Rules = Mapping[Any, Any]

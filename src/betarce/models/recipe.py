@@ -14,11 +14,11 @@ from sklearn.utils import _safe_indexing
 
 from betarce.arrays import AnyArray, IntArray
 from betarce.checks import check_unmasked
+from betarce.engines.threads import one_thread
 from betarce.errors import InvalidInput, UnusableModel
 from betarce.features import RawTable
 from betarce.models.network import Network
 from betarce.seeding import derive
-from betarce.threads import one_thread
 
 _NETWORKS_AT_ONCE = 32
 _SEEDS = ("random_state", "random_seed")

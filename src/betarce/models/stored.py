@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray
-from betarce.documents import parse_json
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.features.values import plain, unplain
 from betarce.models.network import Network
 from betarce.models.validation import ValidationSplit
+from betarce.storage.documents import parse_json
+from betarce.storage.values import plain, unplain
 
 Arrays = Mapping[str, AnyArray]
 _ABOUT = "about"

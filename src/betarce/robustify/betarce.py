@@ -12,16 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.checks import check_n_jobs
-from betarce.drawing import Draw, draw_members, warn_of_odd_members
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Closest, Explainer, Problem, check_explainer
 from betarce.features import FeatureSpace, Rules, check_table, row_names
 from betarce.features.alignment import aligned_rows, aligned_values
+from betarce.members import Draw, draw_members, warn_of_odd_members
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior, check_vote_decides
-from betarce.robustify.answers import answers
-from betarce.robustify.answers import unreadable as unreadable_row
+from betarce.results.result import Result, RobustCounterfactual, Which, own_rules
 from betarce.robustify.bases import as_they_are, find_bases, settle, with_fallback
 from betarce.robustify.batch import Batch, overrides_by_row, readable_rows, wanted
 from betarce.robustify.blocking import advice
@@ -35,9 +34,10 @@ from betarce.robustify.certify import (
 )
 from betarce.robustify.model import check_answers, check_model, explained_model, probe_rows
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
-from betarce.robustify.result import Result, RobustCounterfactual, Which, own_rules
 from betarce.robustify.settings import check_features
 from betarce.robustify.sizes import announcement, role_sizes
+from betarce.robustify.statuses import answers
+from betarce.robustify.statuses import unreadable as unreadable_row
 from betarce.robustify.steer import Steering, Task, check_search
 from betarce.robustify.tradeoff import Frontier, tradeoff
 from betarce.search import FrontierSearch, GrowingSpheresSearch, Ladders

@@ -10,10 +10,10 @@ from betarce.arrays import FloatArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.features import FeatureSpace
+from betarce.plotting.style import BLUE, GREY, MARKS, new_axes
 from betarce.posterior import Guarantee
 from betarce.robustify.batch import ALREADY_THERE, Batch
 from betarce.robustify.certify import rungs_passed
-from betarce.robustify.style import BLUE, GREY, MARKS, new_axes
 from betarce.search import Ladders
 
 

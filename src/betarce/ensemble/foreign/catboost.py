@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import BoolArray, IntArray
-from betarce.ensemble.forest_arrays import Tree, TreeMember, at_most_in_float32
+from betarce.ensemble.preprocessing.probe_points import Witness
+from betarce.ensemble.trees.forest_arrays import Tree, TreeMember, at_most_in_float32
 from betarce.ensemble.unreadable import Unreadable
-from betarce.ensemble.witness import Witness
 
 
 def read_trees(model: Any, witness: Witness | None) -> TreeMember:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from betarce.ensemble.forest_arrays import Tree, TreeMember, bits_of_words
+from betarce.ensemble.trees.forest_arrays import Tree, TreeMember, bits_of_words
 from betarce.ensemble.unreadable import Unreadable
 
 

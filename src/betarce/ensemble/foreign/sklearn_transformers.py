@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from betarce.ensemble.arithmetic import Op
-from betarce.ensemble.traces import Trace, Traced
+from betarce.ensemble.preprocessing.column_sources import Trace, Traced
+from betarce.ensemble.preprocessing.scaling import Op
 from betarce.ensemble.unreadable import Unreadable
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray
-from betarce.ensemble.forest_arrays import Tree, TreeMember, at_most_in_float32, bits_of_words
+from betarce.ensemble.trees.forest_arrays import Tree, TreeMember, at_most_in_float32, bits_of_words
 from betarce.ensemble.unreadable import Unreadable
 
 _HIST = "HistGradientBoostingClassifier"

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from betarce.ensemble.calibrated import Calibration, Steps
-from betarce.ensemble.thresholds import Threshold
+from betarce.ensemble.composites.calibrated import Calibration, Steps
+from betarce.ensemble.composites.voting import Vote
+from betarce.ensemble.preprocessing.thresholds import Threshold
 from betarce.ensemble.unreadable import Unreadable
-from betarce.ensemble.voting import Vote
 
 _SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 

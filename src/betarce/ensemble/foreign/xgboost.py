@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import BoolArray, IntArray
-from betarce.ensemble.forest_arrays import SINGLE, Tree, TreeMember, less_in_float32
+from betarce.ensemble.trees.forest_arrays import SINGLE, Tree, TreeMember, less_in_float32
 from betarce.ensemble.unreadable import Unreadable
 
 

@@ -1,0 +1,1 @@
+"""Where work is computed: threads, processes, and clusters of Dask or Ray."""

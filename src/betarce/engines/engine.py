@@ -1,0 +1,135 @@
+"""Where work is computed: on the cores of this machine, or on a cluster of Dask or Ray.
+
+An engine maps a function over items and gives the outcomes as they complete, in any order. All engines keep the same
+promises:
+
+* A function that raises gives an outcome that says so; the others go on.
+* Work of a worker that died is done again elsewhere. An item whose worker died at least `ATTEMPTS` times
+  is given up.
+* Nothing is left running when the engine is left, whether by its end, an error or a key press.
+
+Under ``joblib.parallel_config(backend="dask")`` or ``"ray"`` the engine "local" uses that cluster. Joblib is asked only
+which cluster that is: its backend for Dask waits for ever for a task that was given up, and its backend for Ray gives
+nothing before all is done and forgets the work of an actor that dies. See ``docs/decisions/engines.md``.
+"""
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+from joblib import delayed
+from joblib.parallel import get_active_backend
+
+import betarce
+from betarce.engines.dask_cluster import dask_client, over_dask
+from betarce.engines.processes import parallel
+from betarce.engines.ray_cluster import over_ray, ray_library
+from betarce.engines.workers import ATTEMPTS, GIVEN_UP, Compute, Function, Outcome, attempt
+from betarce.errors import InvalidInput
+
+ENGINES = ("local", "dask", "ray")
+
+
+@contextmanager
+def engine(name: str = "local", *, address: str | None = None, n_jobs: int | None = None) -> Iterator[Compute]:
+    """Open an engine.
+
+    Parameters
+    ----------
+    name : {"local", "dask", "ray"}
+    address : str, optional
+        Of a running cluster: "tcp://host:8786" for Dask; "auto", "host:6379" or "ray://host:10001" for Ray, which also
+        reads the environment variable RAY_ADDRESS. Without one a cluster is started on this machine, reachable from
+        this machine alone, and shut down at the end.
+    n_jobs : int or None
+        Workers on this machine, as in joblib; a running cluster has its own number.
+
+    Yields
+    ------
+    callable
+        ``compute(function, items)`` yields an `Outcome` an item; items are hashable and differ. Workers of a cluster
+        must be able to import the function.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such engine, or no cluster at the address.
+    MissingExtra
+        If the library of the engine is not installed.
+
+    Examples
+    --------
+    >>> with engine() as compute:
+    ...     sorted(compute(abs, [-2, 1]))
+    [Outcome(item=-2, value=2, error=''), Outcome(item=1, value=1, error='')]
+    >>> with engine("dusk"):
+    ...     pass
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `engine` must be one of local, dask, ray; got 'dusk'. Did you mean 'dask'?
+    """
+    if name not in ENGINES:
+        close = get_close_matches(str(name), ENGINES, 1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise InvalidInput(f"`engine` must be one of {', '.join(ENGINES)}; got {name!r}.{hint}")
+    if n_jobs == 0:
+        raise InvalidInput("`n_jobs` must be a number of workers, or -1 for one a core; got 0.")
+    if name == "dask":
+        with dask_client(address, n_jobs) as client:
+            yield partial(over_dask, client)
+    elif name == "ray":
+        with ray_library(address, n_jobs) as library:
+            yield partial(over_ray, library)
+    elif address is not None:
+        raise InvalidInput(f"`address` is for the engines dask and ray; got {address!r} with the engine local.")
+    else:
+        with _surrounding(n_jobs) as compute:
+            yield compute
+
+
+@contextmanager
+def _surrounding(n_jobs: int | None) -> Iterator[Compute]:
+    """Use the cluster that the user chose through joblib, or else joblib."""
+    backend, _ = get_active_backend()
+    kind = type(backend).__name__
+    if kind == "DaskDistributedBackend":
+        yield partial(over_dask, backend.client)
+    elif kind == "RayBackend":
+        with ray_library(None, n_jobs) as library:
+            yield partial(over_ray, library)
+    else:
+        yield partial(_over_joblib, n_jobs)
+
+
+def _over_joblib(n_jobs: int | None, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
+    """Map by joblib.
+
+    The death of a worker ends all that its pool was doing. What was under way is then tried one item at a time, so that
+    the next death has one culprit.
+    """
+    waiting, deaths = dict.fromkeys(items), Counter[Any]()
+    while waiting:
+        suspects = [item for item in waiting if deaths[item]]
+        sent: list[Any] = []
+        workers = parallel(
+            n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=1 if suspects else "n_jobs"
+        )
+        try:
+            for outcome in workers(_calls(function, suspects or list(waiting), sent)):
+                del waiting[outcome.item]
+                yield outcome
+        except BrokenProcessPool:
+            for item in [item for item in sent if item in waiting]:
+                deaths[item] += 1
+                if deaths[item] == ATTEMPTS:
+                    del waiting[item]
+                    yield Outcome(item, None, GIVEN_UP)
+
+
+def _calls(function: Function, items: Sequence[Any], sent: list[Any]) -> Iterator[Any]:
+    for item in items:
+        sent.append(item)
+        yield delayed(attempt)(function, item, betarce.__version__)

@@ -1,0 +1,107 @@
+"""Clusters of Ray."""
+
+import logging
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from joblib import effective_n_jobs
+
+import betarce
+from betarce.engines import workers
+from betarce.engines.workers import ATTEMPTS, GIVEN_UP, Function, Outcome, attempt
+from betarce.errors import InvalidInput, require
+
+_OBJECT_STORE = 100 * 2**20  # bytes; results are small
+
+
+@contextmanager
+def ray_library(address: str | None, n_jobs: int | None) -> Iterator[ModuleType]:
+    """Connect to a cluster, or start one; take the connection that there is already."""
+    ray = require("ray", extra="ray", purpose="The engine ray")
+    if ray.is_initialized():
+        if address is not None:
+            raise InvalidInput(
+                f"Ray is connected to a cluster already. Leave `address` out to use it; got {address!r}."
+            )
+        yield ray
+        return
+    address = address or os.environ.get("RAY_ADDRESS")
+    try:
+        if address is None:
+            _start(ray, effective_n_jobs(n_jobs))
+        else:
+            if address != "auto":
+                workers.check_listening(address, own=ray.util.get_node_ip_address())
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, ValueError) as error:
+        raise workers.nobody("ray", address, error) from None
+    try:
+        probe = ray.remote(num_cpus=1)(attempt).remote(workers.nothing, None, betarce.__version__)
+        try:
+            workers.check(ray.get(probe, timeout=workers.WORKERS_S))
+        except ray.exceptions.GetTimeoutError:
+            raise workers.no_workers("ray", address) from None
+        except ray.exceptions.RayError as error:
+            raise workers.unusable("ray", error) from error
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _start(ray: Any, n_workers: int) -> None:
+    """Start workers that listen to this machine alone.
+
+    By itself Ray listens to the whole network on Linux and to the loopback device elsewhere; the switch between the two
+    is read when ray is imported, and again by the processes that it starts. Its watch over memory is left out: it
+    restarts what it killed without end.
+    """
+    from ray._private import ray_constants
+
+    settings = {
+        ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR: "0",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_memory_monitor_refresh_ms": "0",
+    }
+    before = {name: os.environ.get(name) for name in settings}
+    everywhere = ray_constants.ENABLE_RAY_CLUSTER
+    os.environ.update(settings)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        ray.init(
+            address="local",
+            num_cpus=n_workers,
+            include_dashboard=False,
+            object_store_memory=_OBJECT_STORE,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = everywhere
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def over_ray(ray: Any, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
+    """Map by tasks of Ray, which are tried again if their worker or its machine dies."""
+    task = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(attempt)
+    references = {task.remote(function, item, betarce.__version__): item for item in items}
+    try:
+        while references:
+            [done], _ = ray.wait(list(references))
+            item = references.pop(done)
+            try:
+                outcome = Outcome(*ray.get(done))
+            except ray.exceptions.WorkerCrashedError:
+                outcome = Outcome(item, None, GIVEN_UP)
+            except ray.exceptions.RayError as error:
+                outcome = Outcome(item, None, workers.text(error))
+            yield outcome
+    finally:
+        for reference in references:
+            ray.cancel(reference, force=True)

@@ -1,0 +1,1 @@
+"""Models made of other models, evaluated through the kernels of their parts."""

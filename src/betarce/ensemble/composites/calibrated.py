@@ -1,0 +1,151 @@
+"""Calibrated classifiers: the answer of each fold sent through its curve, and the mean of all folds."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from betarce.arrays import FloatArray
+from betarce.ensemble.composites.combining import Scored
+from betarce.ensemble.intervals import UNIT, Interval, scored, shares
+
+_EPS = 1e-12  # what scikit-learn adds to a probability before it takes the logarithm
+_FLAT = 1e-9
+
+
+class Steps(NamedTuple):
+    """An isotonic curve: linear between points, flat beyond them."""
+
+    x: FloatArray
+    y: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The curves of one member.
+
+    Attributes
+    ----------
+    method : {"sigmoid", "isotonic", "temperature"}
+    numbers : array of float, shape (folds, outputs, 2)
+        Slope and intercept of each sigmoid; in the first place the inverse temperature.
+    steps : tuple of tuple of Steps
+        Isotonic curves by fold and output.
+    of_probability : bool
+        Whether the curves take probabilities or values of a decision function.
+    """
+
+    method: str
+    numbers: FloatArray
+    steps: tuple[tuple[Steps, ...], ...] = ()
+    of_probability: bool = False
+    final: object | None = None
+
+    @property
+    def shape(self) -> Hashable:
+        """Kind and number of the curves."""
+        folds = self.numbers.shape[:2] if self.method != "isotonic" else (len(self.steps), len(self.steps[0]))
+        return ("calibrated", self.method, self.of_probability, *folds)
+
+    def stacked(self, rules: Sequence["Calibration"], unit: float) -> "CalibrationCombiner":
+        """Bring members together."""
+        numbers = np.stack([rule.numbers for rule in rules])
+        return CalibrationCombiner(self.method, numbers, [rule.steps for rule in rules], self.of_probability, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCombiner:
+    """Curves of many members; see `Combiner`."""
+
+    method: str
+    numbers: FloatArray  # (members, folds, outputs, 2)
+    steps: list[tuple[tuple[Steps, ...], ...]]
+    of_probability: bool
+    unit: float
+
+    gives_probabilities = True
+
+    @property
+    def is_smooth(self) -> bool:
+        """Sigmoids have gradients."""
+        return self.method == "sigmoid"
+
+    def scored(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Scored:
+        """Give scores and doubt; see `Combiner`."""
+        return scored(self.probabilities(answers, X, members))
+
+    def probabilities(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Interval:
+        """Give the mean of the folds."""
+        curved = [self._curved(answer, fold, members) for fold, answer in enumerate(answers)]
+        if answers[0].low.shape[-1] > 1:
+            curved = [self._normalised(each) for each in curved]
+        mean = Interval(*(np.sum(sides, axis=0) / len(curved) for sides in zip(*curved, strict=True)))
+        wide = mean.widened(self.unit)
+        if answers[0].low.shape[-1] > 1 or self.method != "isotonic" or self.unit > UNIT:
+            return wide
+        known = np.all([each.low == each.high for each in curved], axis=0)
+        exact = _settled([each.low for each in curved])
+        return Interval(np.where(known, exact, wide.low), np.where(known, exact, wide.high))
+
+    def gradients(self, answers: Sequence[FloatArray]) -> list[FloatArray]:
+        """Give the gradient of the log-odds in each fold's answer."""
+        slope, shift = np.moveaxis(self.numbers, -1, 0)  # (members, folds, 1)
+        p = [expit(-(slope[:, k] * answer + shift[:, k])) for k, answer in enumerate(answers)]
+        mean = np.mean(p, axis=0)
+        spread = np.maximum(mean * (1 - mean), _FLAT) * len(answers)
+        return [-slope[:, k] * each * (1 - each) / spread for k, each in enumerate(p)]
+
+    def slopes(self, X: FloatArray, weights: FloatArray) -> float:
+        """Nothing but the folds depends on the points."""
+        return 0.0
+
+    def _curved(self, answer: Interval, fold: int, members: slice) -> Interval:
+        if self.method == "isotonic":
+            return self._interpolated(answer, fold, members)
+        first, second = np.moveaxis(self.numbers[members, fold], -1, 0)  # (members, outputs)
+        if self.method == "temperature":
+            if self.of_probability:
+                answer = Interval(*(np.log(p + _EPS) - np.log(1 - p + _EPS) for p in np.clip(answer, 0.0, 1.0)))
+            scale = first if self.of_probability else 2 * first
+            ends = [scale * side for side in answer]
+        else:
+            ends = [-(first * side + second) for side in answer]
+        slack = self.unit * (1.0 + np.abs(ends[0]) + np.abs(ends[1]) + 2 * np.abs(second))
+        return Interval(expit(np.minimum(*ends) - slack), expit(np.maximum(*ends) + slack)).widened(self.unit)
+
+    def _interpolated(self, answer: Interval, fold: int, members: slice) -> Interval:
+        n = len(answer.low)
+        both = np.concatenate(answer)
+        curved = np.empty(both.shape)
+        for j, steps in enumerate(self.steps[members]):
+            for output, (x, y) in enumerate(steps[fold]):
+                curved[:, j, output] = np.interp(both[:, j, output], x, y)
+        low, high = curved[:n], curved[n:]
+        # Where both ends lie on one flat piece, the value is known to the bit.
+        slack = np.where(low == high, 0.0, self.unit)
+        return Interval(low - slack, high + slack)
+
+    def _normalised(self, curved: Interval) -> Interval:
+        """Divide by the sum; uniform where all classes have zero for sure."""
+        divided = shares(curved, self.unit)
+        none = (curved.high <= 0).all(axis=-1, keepdims=True)
+        even = 1 / curved.low.shape[-1]
+        return Interval(np.where(none, even, divided.low), np.where(none, even, divided.high)).widened(self.unit)
+
+
+def _settled(folds: Sequence[FloatArray]) -> FloatArray:
+    """Average probabilities that are known to the bit, and put those next to one half on the side of their label.
+
+    Isotonic curves are flat over many points, and means of simple fractions are often one half: no close calls, but
+    ties, which the first class wins. Both classes are added up as scikit-learn does, in its order.
+    """
+    first, second = np.zeros((2, *folds[0].shape))
+    for fold in folds:
+        first += 1.0 - fold
+        second += fold
+    first /= len(folds)
+    second /= len(folds)
+    above = np.maximum(second, np.nextafter(0.5, 1.0))
+    return np.asarray(np.where(second > first, above, np.minimum(second, 0.5)))

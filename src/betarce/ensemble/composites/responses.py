@@ -1,0 +1,158 @@
+"""What a part of a model is asked for, read off the scores of its kernel: probabilities, decision values or labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from betarce.arrays import FloatArray
+from betarce.ensemble.intervals import UNIT, Interval, shares, sigmoid, softmax
+from betarce.ensemble.kernel import Kernel, ProbabilityKernel, evaluated, gives_probabilities
+from betarce.ensemble.preprocessing.thresholds import score_per_decision
+from betarce.ensemble.trees.forest_arrays import SINGLE
+from betarce.ensemble.unreadable import Unreadable
+
+# Boosted trees and networks: scores are log-odds or logits, and probabilities are made of them.
+_LOGITS = (
+    "CatBoostClassifier",
+    "GradientBoostingClassifier",
+    "HistGradientBoostingClassifier",
+    "LGBMClassifier",
+    "MLPClassifier",
+    "Network",
+    "XGBClassifier",
+)
+_DECISIONS = (
+    "GradientBoostingClassifier",
+    "HistGradientBoostingClassifier",
+    "LGBMClassifier",
+    "LinearSVC",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "Network",
+    "RidgeClassifier",
+    "SGDClassifier",
+    "StackingClassifier",
+)
+_IN_FLOAT32 = ("Network", "XGBClassifier")
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """How answers are made of a kernel's scores.
+
+    Attributes
+    ----------
+    kind : {"probabilities", "odds", "shares", "scores", "labels"}
+        Probabilities that the kernel gives itself; a sigmoid or softmax of its scores; sigmoids divided by their sum;
+        the scores times a scale; labels.
+    unit : float
+        The rounding of an answer by the model itself.
+    scale : float
+    labels : array of float
+        The number that stands for each class.
+    """
+
+    kind: str
+    unit: float = UNIT
+    scale: float = 1.0
+    labels: FloatArray | None = None
+
+    def ask(self, kernel: Kernel, X: FloatArray, members: slice) -> Interval:
+        """Give the answers: shape (n, m, 1) for two classes and for labels, else (n, m, classes)."""
+        if self.kind == "probabilities":
+            assert isinstance(kernel, ProbabilityKernel)
+            return kernel.probabilities(X, members).widened(self.unit)
+        scores, doubt = evaluated(kernel, X, members)
+        if self.kind == "labels":
+            return self._labels(scores, np.asarray(doubt))
+        scores = scores[..., np.newaxis] if scores.ndim == 2 else scores
+        doubt = np.broadcast_to(doubt, scores.shape[:2])[..., np.newaxis]
+        given = Interval(scores - doubt, scores + doubt)
+        match self.kind:
+            case "odds":
+                return sigmoid(given, self.unit) if scores.shape[-1] == 1 else softmax(given, self.unit)
+            case "shares":
+                return shares(sigmoid(given, 0.0), self.unit)
+        return Interval(self.scale * given.low, self.scale * given.high)
+
+    def _labels(self, scores: FloatArray, doubt: FloatArray) -> Interval:
+        """Give labels as numbers; NaN where rounding may have changed one."""
+        assert self.labels is not None
+        if scores.ndim == 2:
+            codes, gap = (scores > 0).astype(np.intp), np.abs(scores)
+        else:
+            codes, best = scores.argmax(axis=2), np.partition(scores, -2, axis=2)
+            gap, doubt = best[..., -1] - best[..., -2], 2 * doubt
+        labels = np.where(gap > doubt, self.labels[codes], np.nan)[..., np.newaxis]
+        return Interval(labels, labels)
+
+    def gradient(self, answer: FloatArray) -> FloatArray | float:
+        """Give the gradient of the answers of two classes in the scores."""
+        return answer * (1 - answer) if self.kind == "odds" else self.scale
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether `gradient` is known for two classes."""
+        return self.kind in ("odds", "scores")
+
+
+def response_of(kernel: Kernel, cores: Sequence[Any], method: str, labels: FloatArray) -> Response:
+    """Find out how a kernel's scores give what a method of its models gives.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    cores : sequence of estimators
+        All of one type.
+    method : {"predict_proba", "decision_function", "predict"}
+    labels : array of float
+        The number that stands for each class.
+
+    Raises
+    ------
+    Unreadable
+        If they do not.
+    """
+    name = type(cores[0]).__name__
+    unit = 4 * SINGLE if name in _IN_FLOAT32 else UNIT
+    if method == "predict":
+        return Response("labels", labels=labels)
+    if method == "predict_proba":
+        if gives_probabilities(kernel):
+            return Response("probabilities")
+        kinds = {probability_kind(core) for core in cores}
+        if len(kinds) > 1:
+            raise Unreadable(f"{name} with different ways to probabilities")
+        return Response(kinds.pop(), unit)
+    if name not in _DECISIONS:
+        raise Unreadable(f"`{method}` of {name}")
+    scales = {1 / score_per_decision(core) for core in cores}
+    if len(scales) > 1:
+        raise Unreadable(f"{name} with different scales")
+    return Response("scores", unit, scales.pop())
+
+
+def probability_kind(core: Any) -> str:
+    """Say how an estimator makes probabilities of its scores: "odds" or "shares".
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> probability_kind(LogisticRegression().fit([[0.0], [1.0]], [0, 1]))
+    'odds'
+    """
+    name, many = type(core).__name__, len(core.classes_) > 2
+    if name in _LOGITS:
+        return "odds"
+    if name == "SGDClassifier" and core.loss == "log_loss":
+        return "shares" if many else "odds"
+    if name in ("LogisticRegression", "LogisticRegressionCV"):
+        # Before scikit-learn 1.8: one model a class, or twice the decision function as log-odds of two.
+        setting = getattr(core, "multi_class", "auto")
+        if setting == "ovr" or core.solver == "liblinear":
+            return "shares" if many else "odds"
+        if many or setting != "multinomial":
+            return "odds"
+    raise Unreadable(f"`predict_proba` of {name}")

@@ -1,0 +1,116 @@
+"""Voting classifiers: the weighted mean of probabilities, or the weighted count of labels."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from betarce.arrays import FloatArray
+from betarce.ensemble.composites.combining import Scored
+from betarce.ensemble.intervals import Interval, scored
+
+_FLAT = 1e-9
+_TIE = 1e-9  # by how much the first of several equal counts is put ahead
+
+
+@dataclass(frozen=True, eq=False)
+class Vote:
+    """How one member counts its voters.
+
+    Attributes
+    ----------
+    soft : bool
+        Whether probabilities are averaged, or labels counted.
+    weights : array of float, shape (voters,)
+    n_classes : int
+    """
+
+    soft: bool
+    weights: FloatArray
+    n_classes: int
+    final: object | None = None
+
+    @property
+    def shape(self) -> Hashable:
+        """The way of counting and the number of voters."""
+        return ("voting", self.soft, len(self.weights), self.n_classes)
+
+    def stacked(self, rules: Sequence["Vote"], unit: float) -> "SoftVotes | HardVotes":
+        """Bring members together."""
+        weights = np.stack([rule.weights for rule in rules], axis=1)[:, :, np.newaxis]
+        return SoftVotes(weights, unit) if self.soft else HardVotes(weights, self.n_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftVotes:
+    """Weighted means of many members; `weights` has shape (voters, members, 1). See `Combiner`."""
+
+    weights: FloatArray
+    unit: float
+
+    gives_probabilities = True
+    is_smooth = True
+
+    def scored(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Scored:
+        """Give scores and doubt; see `Combiner`."""
+        return scored(self.probabilities(answers, X, members))
+
+    def probabilities(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Interval:
+        """Give the weighted mean."""
+        weights = self._shares()[:, members]
+        low = sum(weight * answer.low for weight, answer in zip(weights, answers, strict=True))
+        high = sum(weight * answer.high for weight, answer in zip(weights, answers, strict=True))
+        return Interval(np.asarray(low), np.asarray(high)).widened(self.unit)
+
+    def gradients(self, answers: Sequence[FloatArray]) -> list[FloatArray]:
+        """Give the gradient of the log-odds in each voter's probability."""
+        weights = self._shares()
+        mean = np.asarray(sum(weight * answer for weight, answer in zip(weights, answers, strict=True)))
+        spread = np.maximum(mean * (1 - mean), _FLAT)
+        return [weight / spread for weight in weights]
+
+    def slopes(self, X: FloatArray, weights: FloatArray) -> float:
+        """Nothing but the voters depends on the points."""
+        return 0.0
+
+    def _shares(self) -> FloatArray:
+        return np.asarray(self.weights / self.weights.sum(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class HardVotes:
+    """Weighted counts of many members; `weights` has shape (voters, members, 1). See `Combiner`."""
+
+    weights: FloatArray
+    n_classes: int
+
+    gives_probabilities = False
+    is_smooth = False
+
+    def scored(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Scored:
+        """Give the lead in votes; of equal counts, the first class wins."""
+        weights = self.weights[:, members]
+        # Added up in the order of the voters, as `bincount` does: equal counts are equal to the bit.
+        votes = np.zeros((*answers[0].low.shape[:2], self.n_classes))
+        for weight, answer in zip(weights, answers, strict=True):
+            labels = answer.low
+            votes += np.where(np.isnan(labels), np.nan, weight * (labels == np.arange(self.n_classes)))
+        total = weights.sum(axis=0)
+        if self.n_classes == 2:
+            lead = votes[..., 1] - votes[..., 0]
+            return np.where(lead == 0, -_TIE, lead / total[..., 0]), np.zeros(lead.shape)
+        first = votes.argmax(axis=-1)[..., np.newaxis]
+        np.put_along_axis(votes, first, np.take_along_axis(votes, first, axis=-1) + _TIE * total, axis=-1)
+        return votes / total, np.zeros(votes.shape[:2])
+
+    def probabilities(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Interval:
+        """Refuse: labels have no probabilities."""
+        raise NotImplementedError("votes by label have no probabilities; see `gives_probabilities`")
+
+    def gradients(self, answers: Sequence[FloatArray]) -> list[FloatArray]:
+        """Refuse: labels have no gradient."""
+        raise NotImplementedError("votes by label have no gradient; see `is_smooth`")
+
+    def slopes(self, X: FloatArray, weights: FloatArray) -> float:
+        """Refuse: labels have no gradient."""
+        raise NotImplementedError("votes by label have no gradient; see `is_smooth`")

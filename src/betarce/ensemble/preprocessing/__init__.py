@@ -1,0 +1,1 @@
+"""What pipelines do to columns, read off and folded into kernels."""

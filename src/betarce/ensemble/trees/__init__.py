@@ -1,0 +1,1 @@
+"""Tree ensembles of any library, evaluated as one."""

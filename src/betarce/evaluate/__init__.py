@@ -1,1 +1,0 @@
-"""Measuring what was promised."""

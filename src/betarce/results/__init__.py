@@ -1,0 +1,1 @@
+"""What `explain` hands out: answers as tables, words, pages, pictures and files."""

@@ -1,0 +1,173 @@
+"""Could `explain` have written these answers? Asked of answers that come from files, whatever their digest says.
+
+Everything that can be computed again is: distances, rules, votes, fingerprints, and whether values fit their dtypes.
+What remains is what only the models know.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray
+from betarce.errors import CorruptFile
+from betarce.features import FeatureSpace, Rule
+from betarce.features.plausible import check_rule_parts, survives
+from betarce.features.stored import LostFunction
+from betarce.posterior import Certificate
+from betarce.results.result import RobustCounterfactual, Which
+from betarce.robustify.certify import fingerprint
+
+_TOLERANCE = 1e-9  # of a distance, and of a derived column, that another machine computed
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
+_HAS_VOTE: Mapping[str, Literal["always", "maybe"]] = {
+    "certified": "always",
+    "not-varied": "always",
+    "not-found": "maybe",
+    "budget-spent": "maybe",
+}
+"""Statuses whose rows have a certificate; those of all others have none."""
+
+
+def check_items(items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
+    """Refuse answers that contradict themselves or their features.
+
+    Raises
+    ------
+    CorruptFile
+        With the row and the reason.
+    """
+    for i, item in enumerate(items):
+        _check_story(item, i)
+        if item.certificate is not None:
+            _check_vote(item, item.certificate, i)
+    _check_dtypes(items, features)
+    _check_rules(items, features)
+    _check_distances(items, features)
+
+
+def _check_story(item: RobustCounterfactual, i: int) -> None:
+    """Refuse a row whose status, reason and parts tell different stories."""
+    certified = item.status == "certified"
+    target = item.target if isinstance(item.target, list) else [item.target]
+    # A row that could not be read has no point of its own; every other one has.
+    _refuse(i, f"its status {item.status!r} does not fit its points", certified != (item.points["robust"] is not None))
+    _refuse(i, "its original is missing", certified and item.points["original"] is None)
+    _refuse(i, "it has a base, but was not to have one", item.status == "base-not-found" and _has(item, "base"))
+    _refuse(i, f"its reason {item.reason!r} does not fit its status", certified != (item.reason == ""))
+    _refuse(i, f"no row wants {item.target!r}", not target or (None in target) != (item.status == "unreadable"))
+    _refuse(i, f"it wants {item.target!r}, a list of one", isinstance(item.target, list) and len(target) == 1)
+    _refuse(i, f"it wants {item.target!r}, one of them twice", len(set(map(repr, target))) < len(target))
+    _refuse(i, "its certificate is missing", _vote_of(item) == "always" and item.certificate is None)
+    _refuse(i, "its status allows no certificate", _vote_of(item) == "never" and item.certificate is not None)
+    _refuse(i, "it has votes, but no certificate", item.certificate is None and bool(item.votes))
+    _refuse(i, f"its evaluations are {item.n_evaluations}", item.n_evaluations < 0)
+    _refuse(i, "votes on its base do not fit", (item.base_agree is not None) > _has(item, "base"))
+    _refuse(i, f"its time is {item.runtime_s}", not (math.isnan(item.runtime_s) or 0 <= item.runtime_s < math.inf))
+
+
+def _check_vote(item: RobustCounterfactual, vote: Certificate, i: int) -> None:
+    counted = (sum(item.votes), len(item.votes))
+    robust = item.points["robust"]
+    _refuse(i, "its votes are not those of its certificate", counted != (vote.n_agree, vote.n_models))
+    same = repr(vote.target) == repr(item.target)  # 1, 1.0 and True are three labels
+    _refuse(i, f"its certificate is for {vote.target!r}, not for {item.target!r}", not same)
+    _refuse(i, f"its certificate says {vote.certified}, its status {item.status!r}", vote.certified != _certified(item))
+    base = item.base_agree
+    _refuse(i, f"{base} members agree with its base", base is not None and not 0 <= base <= vote.n_models)
+    _refuse(i, "its certificate names no space", not vote.space)
+    _refuse(i, "its certificate names no point", not _FINGERPRINT.fullmatch(vote.point))
+    _refuse(i, "its certificate is not for its point", robust is not None and vote.point != fingerprint(robust))
+
+
+def _check_dtypes(items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
+    """Refuse values that a table of the user's own dtypes cannot hold: 70.5 among whole numbers."""
+    found = [(i, point) for i, item in enumerate(items) for point in item.points.values() if point is not None]
+    if not found:
+        return
+    points = np.array([point for _, point in found], dtype=np.float64)
+    for k, j in np.argwhere(~survives(features, points)):
+        _refuse(found[k][0], f"column {features.columns[j].title!r} cannot hold {points[k, j]}", True)
+
+
+def _check_rules(items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
+    """Refuse robust points that break the rules of the file, or those of their own row."""
+    for i, item in enumerate(items):
+        for rule in item.overrides.values():
+            check_rule_parts(rule)
+            _refuse(i, "its own rules compute a column", rule.derived is not None)
+    rows, robust = _points(items, "robust", len(features))
+    if not len(rows):
+        return
+    originals = np.array([items[i].points["original"] for i in rows], dtype=np.float64)
+    box = features.box(originals, [items[i].overrides or None for i in rows])
+    for i, conflict in zip(rows, box.conflicts, strict=True):
+        _refuse(i, f"it has a robust point, but its rules collide: {conflict}", bool(conflict))
+    for i, n in zip(rows, features.changes(robust, box).sum(axis=1), strict=True):
+        most = features.max_changes
+        _refuse(i, f"its robust point changes {n} columns, not {most} at most", most is not None and n > most)
+    unlimited = replace(box, max_changes=None)
+    broken = _without_derived(features).violations(robust, unlimited) | _derived_wrongly(features, robust, originals)
+    for k, j in np.argwhere(broken):
+        column = features.columns[j]
+        _refuse(rows[k], f"its robust point breaks the rules: {column.title} is {column.show(robust[k, j])}", True)
+
+
+def _without_derived(features: FeatureSpace) -> FeatureSpace:
+    return replace(features, rules={name: replace(rule, derived=None) for name, rule in features.rules.items()})
+
+
+def _derived_wrongly(features: FeatureSpace, robust: FloatArray, originals: FloatArray) -> BoolArray:
+    """Say which derived columns differ from what their formula gives; functions that are lost cannot be asked."""
+    known = {
+        name: rule
+        for name, rule in features.rules.items()
+        if rule.derived is not None and not isinstance(rule.derived, LostFunction)
+    }
+    wrong = np.zeros(robust.shape, dtype=bool)
+    if not known:
+        return wrong
+    asked = replace(features, rules={name: Rule(derived=rule.derived) for name, rule in known.items()})
+    computed = asked.links.apply(robust.copy(), asked.unbounded(originals), asked)
+    close = np.abs(computed - robust) <= _TOLERANCE * features.scale
+    wrong[:, asked.links.derived_columns] = (features.differs(computed, robust) & ~close)[
+        :, asked.links.derived_columns
+    ]
+    return wrong
+
+
+def _check_distances(items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
+    for i, item in enumerate(items):
+        robust = item.points["robust"]
+        for name, other in (("base", item.points["base"]), ("original", item.points["original"])):
+            stated: float = getattr(item, f"distance_to_{name}")
+            true = math.nan if robust is None or other is None else float(features.distance(robust, other))
+            same = math.isclose(stated, true, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+            _refuse(i, f"its distance to the {name} is {true}, not {stated}", not (same or math.isnan(stated + true)))
+            _refuse(i, f"its distance to the {name} is {true}, not {stated}", math.isnan(stated) != math.isnan(true))
+
+
+def _points(items: Sequence[RobustCounterfactual], which: Which, n_features: int) -> tuple[list[int], FloatArray]:
+    rows = [i for i, item in enumerate(items) if item.points[which] is not None]
+    points = np.array([items[i].points[which] for i in rows], dtype=np.float64)
+    return rows, points.reshape(len(rows), n_features)
+
+
+def _vote_of(item: RobustCounterfactual) -> str:
+    return _HAS_VOTE.get(item.status, "never")
+
+
+def _certified(item: RobustCounterfactual) -> bool:
+    return item.status == "certified"
+
+
+def _has(item: RobustCounterfactual, which: Which) -> bool:
+    return item.points[which] is not None
+
+
+def _refuse(i: int, reason: str, is_so: bool) -> None:
+    if is_so:
+        raise CorruptFile(f"row {i} is not one that `explain` writes: {reason}")

@@ -1,0 +1,194 @@
+"""Results as files: strict JSON that people can read and that loads to an equal result.
+
+A file holds each row twice: readable, as column and value in original units, and exact, as the point inside. A digest
+covers everything; on loading, all that can be computed again is (see `betarce.results.coherence`), and the result is
+written once more to compare it with the file. Nothing is unpickled.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+import betarce
+from betarce import certificate_file
+from betarce.arrays import FloatArray
+from betarce.errors import CorruptFile, InvalidInput
+from betarce.features import FeatureSpace
+from betarce.features.stored import (
+    check_format,
+    faults_are_corrupt,
+    from_plain,
+    plain_rules,
+    rules_of_plain,
+    same_data,
+    to_plain,
+)
+from betarce.results.coherence import check_items
+from betarce.results.result import Result, RobustCounterfactual, Status, Which, as_pandas
+from betarce.storage.files import read_text, seal, unseal, write_whole
+from betarce.storage.values import plain, plain_float, unplain, unplain_float
+
+FORMAT = 2
+
+
+def to_json(result: Result) -> str:
+    """Write a result as strict JSON."""
+    return seal({**_document(result), "written_by": f"betarce {betarce.__version__}"})
+
+
+def from_json(text: str) -> Result:
+    """Read a result; raise CorruptFile, with the reason alone, if it is not whole and consistent."""
+    document = unseal(text)
+    writer = document.pop("written_by", "")
+    if "betarce_result" not in document:
+        raise CorruptFile("it is a file of betarce, but holds no result")
+    check_format(document["betarce_result"], FORMAT, "result")
+    with faults_are_corrupt("result"):
+        _typed(writer, str)
+        features = from_plain(document["features"])
+        items = []
+        for i, row in enumerate(document["rows"]):
+            with faults_are_corrupt(f"row {i}"):
+                items.append(_row(row, features))
+        check_items(items, features)
+        result = Result(items, features)
+        if not same_data(_document(result), document):
+            raise CorruptFile("its readable part and its exact part differ")
+        return result
+
+
+def _document(result: Result) -> dict[str, Any]:
+    whiches: tuple[Which, ...] = get_args(Which)
+    readable = {which: _readable([item.points[which] for item in result], result.features) for which in whiches}
+    return {
+        "betarce_result": FORMAT,
+        "rows": [_plain_row(item, {which: readable[which][i] for which in whiches}) for i, item in enumerate(result)],
+        "features": to_plain(result.features),
+    }
+
+
+def save(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write a result to a file, whole or not at all."""
+    write_whole(path, to_json(result))
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Read a result from a file."""
+    try:
+        return from_json(read_text(path))
+    except (FileNotFoundError, IsADirectoryError):
+        raise InvalidInput(f"`path` must name a file; there is none at {os.fspath(path)!r}.") from None
+    except CorruptFile as error:
+        raise CorruptFile(f"{os.fspath(path)!r} is not a usable result: {error}.") from error
+
+
+def _plain_row(item: RobustCounterfactual, readable: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": plain(item.name, what="the name of a row"),
+        "target": _plain_target(item.target),
+        "status": item.status,
+        "reason": item.reason,
+        "note": item.note,
+        **readable,
+        "certificate": None if item.certificate is None else certificate_file.to_plain(item.certificate),
+        "votes": [bool(vote) for vote in item.votes],
+        "distance_to_base": _plain_maybe(item.distance_to_base),
+        "distance_to_original": _plain_maybe(item.distance_to_original),
+        "n_evaluations": int(item.n_evaluations),
+        "runtime_s": _plain_maybe(item.runtime_s),
+        "base_agree": item.base_agree,
+        "overrides": plain_rules(item.overrides),
+        "points": {which: _plain_point(item.points[which]) for which in get_args(Which)},
+    }
+
+
+def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactual:
+    points = {which: _point(data["points"][which], features) for which in get_args(Which)}
+    certificate = None
+    if data["certificate"] is not None:
+        certificate = certificate_file.from_plain(data["certificate"])
+    if data["status"] not in get_args(Status):
+        raise CorruptFile(f"no row has the status {data['status']!r}")
+    return RobustCounterfactual(
+        name=unplain(data["name"]),
+        target=_target(data["target"]),
+        status=data["status"],
+        reason=_typed(data["reason"], str),
+        note=_typed(data["note"], str),
+        certificate=certificate,
+        votes=tuple(_typed(vote, bool) for vote in data["votes"]),
+        distance_to_base=_maybe(data["distance_to_base"]),
+        distance_to_original=_maybe(data["distance_to_original"]),
+        n_evaluations=_typed(data["n_evaluations"], int),
+        features=features,
+        points=points,
+        runtime_s=_maybe(data["runtime_s"]),
+        base_agree=None if data["base_agree"] is None else _typed(data["base_agree"], int),
+        overrides=rules_of_plain(data["overrides"]),
+    )
+
+
+def _readable(points: Sequence[FloatArray | None], features: FeatureSpace) -> list[dict[str, Any] | None]:
+    """Write points as column and value, in original units; a missing value is null."""
+    rows = [i for i, point in enumerate(points) if point is not None]
+    found: list[dict[str, Any] | None] = [None] * len(points)
+    if not rows:
+        return found
+    table = as_pandas(features.decode(np.array([points[i] for i in rows], dtype=np.float64)), features)
+    names = [str(name) for name in features.form.names]
+    if len(set(names)) < len(names):
+        names = [repr(name) for name in features.form.names]
+    columns = [[_plain_value(value) for value in table.iloc[:, k].tolist()] for k in range(len(names))]
+    for row, values in zip(rows, zip(*columns, strict=True), strict=True):
+        found[row] = dict(zip(names, values, strict=True))
+    return found
+
+
+def _plain_value(value: Any) -> Any:
+    return None if pd.api.types.is_scalar(value) and pd.isna(value) else plain(value, what="a value of a column")
+
+
+def _plain_point(point: FloatArray | None) -> list[Any] | None:
+    return None if point is None else [_plain_maybe(value) for value in point.tolist()]
+
+
+def _point(data: Any, features: FeatureSpace) -> FloatArray | None:
+    if data is None:
+        return None
+    point = np.array([_maybe(value) for value in data], dtype=np.float64)
+    if point.shape != (len(features),):
+        raise CorruptFile(f"it has {len(point)} values for {len(features)} columns")
+    for column, value in zip(features.columns, point.tolist(), strict=True):
+        codes = None if column.levels is None else range(len(column.levels))
+        possible = column.missing if math.isnan(value) else math.isfinite(value) if codes is None else value in codes
+        if not possible:
+            raise CorruptFile(f"column {column.title!r} cannot hold {value}")
+    return point
+
+
+def _plain_maybe(value: float) -> Any:
+    return None if math.isnan(value) else plain_float(value)
+
+
+def _maybe(data: Any) -> float:
+    return math.nan if data is None else unplain_float(data)
+
+
+def _plain_target(target: Any) -> Any:
+    if isinstance(target, list):
+        return [plain(label, what="a class") for label in target]
+    return plain(target, what="a class")
+
+
+def _target(data: Any) -> Any:
+    return [unplain(label) for label in data] if isinstance(data, list) else unplain(data)
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise CorruptFile(f"{value!r} is not a {kind.__name__}")
+    return value

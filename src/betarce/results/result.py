@@ -1,0 +1,401 @@
+"""What `explain` hands out: one robust counterfactual a row, and the table of them all."""
+
+import os
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, overload
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
+from betarce.features import FeatureSpace, Rule
+from betarce.features.rules import check_rule
+from betarce.posterior import Certificate
+from betarce.results.html import item_html, result_html
+from betarce.results.plots import draw_changes, draw_votes
+from betarce.results.summary import By, by_feature, by_measure
+
+Status = Literal[
+    "certified",
+    "already-there",
+    "unreadable",
+    "not-varied",
+    "base-not-found",
+    "not-found",
+    "infeasible",
+    "budget-spent",
+]
+Which = Literal["original", "base", "robust"]
+
+
+@dataclass(frozen=True, eq=False)
+class RobustCounterfactual:
+    """The answer for one row, in the user's own units and types.
+
+    Attributes
+    ----------
+    name : hashable
+        What the row is called in its table.
+    target : label or list of labels
+        The class asked for, or all that were accepted.
+    status : str
+        "certified", "already-there" (the model gives the target class now), "unreadable" (a value that the training
+        table does not know), "not-varied" (all members are the same model), "base-not-found", "not-found", "infeasible"
+        or "budget-spent".
+    reason : str
+        Why there is no certified point, in a sentence; "" if there is one.
+    note : str
+        What else should be known, such as a base that broke a rule.
+    certificate : Certificate or None
+        The vote on the point found, also where it fell short.
+    votes : tuple of bool
+        Which of the voting members agree, in their order; empty without a vote.
+    distance_to_base, distance_to_original : float
+        L1, every feature in units of its training range; NaN without a certified point.
+    n_evaluations : int
+        Points that were evaluated for this row.
+    runtime_s : float
+        This row's share of the batch's time.
+    base_agree : int or None
+        How many of the voting members agree with the base: what people would be told without this package, and how
+        often it fails. None without a base or a vote.
+    features : FeatureSpace
+        How points become rows of the user's table.
+    points : mapping
+        "original", "base" and "robust" as rows of floats; None where there is none.
+    overrides : mapping of column to rule
+        What held for this row instead of the rules of `features`.
+    """
+
+    name: Hashable
+    target: Any
+    status: Status
+    reason: str
+    note: str
+    certificate: Certificate | None
+    votes: tuple[bool, ...]
+    distance_to_base: float
+    distance_to_original: float
+    n_evaluations: int
+    features: FeatureSpace
+    points: Mapping[Which, FloatArray | None]
+    runtime_s: float = np.nan
+    base_agree: int | None = None
+    overrides: Mapping[Any, Rule] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"RobustCounterfactual({self.status}: {self.reason or self.certificate})"
+
+    @property
+    def original(self) -> Any:
+        """The instance that was explained: a Series, a dict (polars) or an array."""
+        return self._row("original")
+
+    @property
+    def base(self) -> Any:
+        """The base counterfactual, moved to where the rules allow it.
+
+        With `base=None` it is the closest plain one: what people would be told without regard to retraining.
+        """
+        return self._row("base")
+
+    @property
+    def robust(self) -> Any:
+        """The certified counterfactual; None if there is none."""
+        return self._row("robust")
+
+    def _row(self, which: Which) -> Any:
+        point = self.points[which]
+        return None if point is None else self.features.row(point, self.name)
+
+    def changes(self) -> pd.DataFrame:
+        """Show what to change: one line a feature that differs, in original units.
+
+        Returns
+        -------
+        DataFrame
+            Columns "feature", "from", "base" and "to"; empty without a certified point.
+        """
+        return changes([self]).drop(columns="row")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what to change: original, base and robust value of every feature that differs.
+
+        Numbers lie on the range of the training table; categories are written out, from what is to what should be.
+        Of more than 30 features that differ, the 30 largest changes are drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new ones of a fitting size by default.
+
+        Returns
+        -------
+        matplotlib axes
+            Without a certified point, they say why there is none.
+        """
+        return draw_changes(self, ax)
+
+    def _repr_html_(self) -> str:
+        return item_html(self)
+
+
+class Result(Sequence[RobustCounterfactual]):
+    """Robust counterfactuals for a batch of rows, in their order."""
+
+    def __init__(self, items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
+        self._items = list(items)
+        self._features = features
+
+    @overload
+    def __getitem__(self, i: int) -> RobustCounterfactual: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> "Result": ...
+
+    def __getitem__(self, i: int | slice) -> "RobustCounterfactual | Result":
+        return Result(self._items[i], self._features) if isinstance(i, slice) else self._items[i]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[RobustCounterfactual]:
+        return iter(self._items)
+
+    def __repr__(self) -> str:
+        counts = Counter(item.status for item in self)
+        return f"Result({len(self)} rows: {', '.join(f'{n} {status}' for status, n in counts.most_common())})"
+
+    @property
+    def features(self) -> FeatureSpace:
+        """How points become rows of the user's table."""
+        return self._features
+
+    @property
+    def index(self) -> "pd.Index[Any]":  # type: ignore[override]  # as of a table: a position is no use here
+        """What the rows are called, as in the table that was explained; the index of `to_frame`, too."""
+        return pd.Index([item.name for item in self])
+
+    @property
+    def row_names(self) -> "pd.Index[Any]":
+        """What the rows are called: the same as `index`."""
+        return self.index
+
+    @property
+    def certified(self) -> BoolArray:
+        """Which rows have a certified point."""
+        return np.array([item.status == "certified" for item in self])
+
+    @property
+    def robust(self) -> Any:
+        """The certified points as a table of the user's own kind and dtypes; rows without one are left out."""
+        return self._table("robust", np.flatnonzero(self.certified))
+
+    def points(self, which: Which) -> pd.DataFrame:
+        """Give the originals, bases or robust points, one line a row; missing ones are blank."""
+        if which not in get_args(Which):
+            raise InvalidInput(f"`which` must be 'original', 'base' or 'robust'; got {which!r}.")
+        rows = np.flatnonzero([item.points[which] is not None for item in self])
+        frame = as_pandas(self._table(which, rows), self._features).set_axis(rows)
+        return frame.reindex(range(len(self))).set_axis(self.row_names)
+
+    def _table(self, which: Which, rows: IntArray) -> Any:
+        points = [self._items[i].points[which] for i in rows]
+        stacked = np.array(points, dtype=float).reshape(len(rows), len(self._features))
+        return self._features.decode(stacked, self.row_names[rows])
+
+    def changes(self) -> pd.DataFrame:
+        """Show what to change in every row, in original units.
+
+        Returns
+        -------
+        DataFrame
+            One line for each row and feature that differs: "row", "feature", "from", "base", "to".
+        """
+        return changes(self._items)
+
+    def summary(self, by: By = "measure") -> pd.DataFrame:
+        """Sum the batch up in a small table.
+
+        Parameters
+        ----------
+        by : {"measure", "feature"}
+            "measure": how many rows have which status, and what the answers are like. "feature": which features change
+            most often.
+
+        Returns
+        -------
+        DataFrame
+            By measure, one line each for all rows, for every status met, and for every measure: "rows" (that are so,
+            or that have it), "median", "mean", "min" and "max". Distances (L1, in ranges of the features), features
+            changed and lower bound are those of the certified rows; evaluations and milliseconds are a row's.
+
+            By feature, one line a feature that changes in some certified row, the most frequent first: "rows", "share"
+            (of the certified rows), "up" and "down" (rows in which it grows or falls; blank for names without an
+            order), "median_change" (in ranges, where it changes; 1 for another name).
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from betarce import BetaRCE
+        >>> X = pd.DataFrame({"debt": np.arange(200) * 100, "age": np.arange(200) * 7 % 60})
+        >>> y = np.arange(200) < 100
+        >>> rce = BetaRCE(LogisticRegression(), base=None, delta=0.8, random_state=0, verbose=-1).fit(X, y)
+        >>> result = rce.explain(X[150:153])
+        >>> result.summary().loc[["all", "certified", "features_changed"], ["rows", "median", "max"]]
+                          rows  median  max
+        all                  3     NaN  NaN
+        certified            3     NaN  NaN
+        features_changed     3     1.0  1.0
+        >>> result.summary(by="feature")[["rows", "share", "up", "down"]]
+                 rows  share  up  down
+        feature
+        debt        3    1.0   0     3
+        """
+        if by not in get_args(By):
+            raise InvalidInput(f"`by` must be 'measure' or 'feature'; got {by!r}.")
+        return by_measure(self._items) if by == "measure" else by_feature(self._items, self._features)
+
+    def plot_votes(self, ax: Any = None) -> Any:
+        """Draw who voted how: one line a row, one cell a member that certifies, the outcome in words at the right.
+
+        A column is a member: one that dissents on many rows shows. The first 40 rows are drawn; for the next,
+        ``result[40:80].plot_votes()``.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new ones of a fitting size by default.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return draw_votes(self._items, ax)
+
+    def _repr_html_(self) -> str:
+        return result_html(self._items)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Put everything in one table: original, base and robust side by side, then the item.
+
+        Returns
+        -------
+        DataFrame
+            One line a row, columns in two levels (or more, if those of the table have several): "original", "base",
+            "robust" by feature, and "result".
+        """
+        blocks: dict[str, pd.DataFrame] = {which: self.points(which) for which in get_args(Which)}
+        blocks["result"] = pd.DataFrame([_cells(item) for item in self], index=self.row_names)
+        # A column whose name has several levels has them all below "original"; the others fill up with "".
+        names = {block: [_levels(name) for name in table.columns] for block, table in blocks.items()}
+        deepest = max(len(levels) for block in names.values() for levels in block)
+        columns = [
+            (block, *levels, *[""] * (deepest - len(levels)))
+            for block, all_levels in names.items()
+            for levels in all_levels
+        ]
+        flat = [table.set_axis(range(table.shape[1]), axis=1) for table in blocks.values()]
+        return pd.concat(flat, axis=1).set_axis(pd.MultiIndex.from_tuples(columns), axis=1)
+
+    def to_json(self) -> str:
+        """Write everything as strict JSON that people can read; see `save`."""
+        from betarce.results.files import to_json
+
+        return to_json(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a JSON file, whole or not at all.
+
+        Each row is there in original units (column and value), with its certificate, its votes and its exact point. Row
+        names may be text, numbers, truth values, dates, timestamps, and tuples of them.
+
+        Parameters
+        ----------
+        path : str or path
+            What is there already is replaced.
+        """
+        from betarce.results.files import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Result":
+        """Read what `save` wrote: the same values, dtypes, row names and certificates.
+
+        What is loaded is a result that `explain` could have written: a digest finds damage and careless edits, and
+        certificates, votes, distances, dtypes and rules are computed again and compared. There is no secret in it, so
+        it does not prove who wrote the file.
+
+        Raises
+        ------
+        CorruptFile
+            If the file is damaged, something else, contradicts itself, or was written by another version's format.
+        """
+        from betarce.results.files import load
+
+        return load(path)
+
+
+def own_rules(overrides: Sequence[Mapping[Any, Any] | None] | None, n_rows: int) -> list[dict[Any, Rule]]:
+    """Give what holds for each row alone, as rules by column."""
+    rows = [None] * n_rows if overrides is None else overrides
+    return [{name: check_rule(rule, name) for name, rule in (row or {}).items()} for row in rows]
+
+
+def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:
+    """List what differs between the original or the base and the robust point, one line a row and feature."""
+    lines = []
+    for item in items:
+        original, base, robust = (item.points[which] for which in get_args(Which))
+        if original is None or base is None or robust is None:
+            continue
+        features = item.features
+        moved = features.differs(original, robust) | features.differs(base, robust)
+        table = as_pandas(features.decode(np.stack([original, base, robust])), features)
+        for k, reading in enumerate(features.readings):
+            if moved[reading.source]:
+                lines.append([item.name, reading.name, *(table.iloc[i, k] for i in range(3))])
+    # As objects: beside a fraction in another line, 32 would become 32.0.
+    table = pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"], dtype=object)
+    return table.assign(**{name: table[name].infer_objects() for name in ("row", "feature")})
+
+
+def as_pandas(table: Any, features: FeatureSpace) -> pd.DataFrame:
+    """Turn a table of any kind into a DataFrame of pandas."""
+    if isinstance(table, pd.DataFrame):
+        return table
+    names = features.form.names
+    if isinstance(table, np.ndarray):
+        return pd.DataFrame(table, columns=pd.Index(names)).infer_objects()
+    return pd.DataFrame({name: table[name].to_list() for name in names})
+
+
+def _levels(name: Hashable) -> tuple[Hashable, ...]:
+    return name if isinstance(name, tuple) else (name,)
+
+
+def _cells(item: RobustCounterfactual) -> dict[str, Any]:
+    vote = item.certificate
+    return {
+        "target": item.target,
+        "status": item.status,
+        "lower_bound": np.nan if vote is None else vote.lower_bound,
+        "n_agree": pd.NA if vote is None else vote.n_agree,
+        "n_models": pd.NA if vote is None else vote.n_models,
+        "base_agree": pd.NA if item.base_agree is None else item.base_agree,
+        "features_changed": _n_changed(item),
+        "distance_to_base": item.distance_to_base,
+        "distance_to_original": item.distance_to_original,
+        "n_evaluations": item.n_evaluations,
+        "reason": item.reason,
+        "note": item.note,
+    }
+
+
+def _n_changed(item: RobustCounterfactual) -> Any:
+    original, robust = item.points["original"], item.points["robust"]
+    return pd.NA if original is None or robust is None else int(item.features.differs(original, robust).sum())

@@ -1,0 +1,1 @@
+"""The only way to the disk: whole files or none, strict documents, arrays without pickle."""
