@@ -25,20 +25,20 @@ TOOLS = ("hypothesis", "pytest")
 CONSTRAINTS = {"newest": "constraints.txt", "lowest": "constraints-lowest.txt"}
 FAST = (
     "test_edges.py",
-    "test_features.py",
-    "test_features_alignment.py",
-    "test_features_declared.py",
-    "test_features_mixed.py",
-    "test_features_precision.py",
-    "test_features_saved.py",
+    "features/test_features.py",
+    "features/test_alignment.py",
+    "features/test_rules_file.py",
+    "features/test_mixed.py",
+    "features/test_precision.py",
+    "features/test_stored.py",
     "test_layers.py",
     "test_lowest.py",
     "test_posterior.py",
-    "test_robustify_betarce.py",
-    "test_robustify_certify.py",
+    "robustify/test_betarce.py",
+    "robustify/test_certify.py",
     "test_seeding.py",
     "test_spaces.py",
-    "test_table_storages.py",
+    "features/test_table_storages.py",
 )
 # Old libraries beside new ones warn of what is deprecated by now, and LightGBM 4.6 of names that it made up itself.
 PATIENT = ("default::DeprecationWarning", "default:X does not have valid feature names:UserWarning")

@@ -22,8 +22,8 @@ from betarce.paper.plan_file import read_plan, shipped_plans
 from betarce.paper.records import cell_text, fingerprint, path_of, read_cell
 from betarce.storage.array_file import from_bytes, to_bytes
 from betarce.storage.files import seal, unseal
+from features.test_mixed import TABLE
 from small_plan import plan
-from test_features_mixed import TABLE
 
 RULES = """
 [columns.age]

@@ -11,8 +11,8 @@ from betarce import Certificate, Guarantee, Result
 from betarce.features.stored import same_data
 from betarce.results.files import from_json
 from betarce.storage.files import digest, seal, unseal
-from test_features_mixed import TABLE
-from test_robustify_saved import result_of
+from features.test_mixed import TABLE
+from results.test_files import result_of
 
 TEXT = result_of(TABLE[["age", "income", "purpose"]], statuses=["certified", "not-found"]).to_json()
 CERTIFICATE = (

@@ -17,7 +17,7 @@ from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import Column, FeatureSpace
 from betarce.features.stored import FORMAT, from_plain, to_plain
 from betarce.storage.values import plain, unplain
-from test_features_mixed import TABLE, rules
+from features.test_mixed import TABLE, rules
 
 
 def through_json(space):

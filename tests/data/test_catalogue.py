@@ -12,7 +12,7 @@ from betarce.data import NAMES, PAPER_NAMES, Dataset, load
 from betarce.data.catalogue import CATALOGUE
 from betarce.errors import CorruptFile, DataUnavailable, InvalidInput
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("BETARCE_DATA_DIR") or ROOT.parent / "shared" / "data")
 
 # METHOD.md, section 5: rows, features, imbalance of the larger to the smaller class.

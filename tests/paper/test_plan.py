@@ -223,7 +223,7 @@ def test_without_a_prior_each_form_has_its_own():
 
 
 def test_the_page_on_plans_names_every_key_and_its_example_is_a_plan():
-    text = (Path(__file__).parents[1] / "docs" / "plans.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "plans.md").read_text()
     example = text.split("```toml\n")[1].split("```")[0]
     assert len(plan_of(tomllib.loads(example), what="plans.md").cells) == 12
     keys = text.split("## Keys")[1].split("## What is in the folder")[0]

@@ -16,7 +16,7 @@ from betarce.data import fetch, load
 from betarce.data.catalogue import CATALOGUE
 from betarce.errors import CorruptFile, DataUnavailable, MissingExtra
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("BETARCE_DATA_DIR") or ROOT.parent / "shared" / "data")
 TABLE = pd.DataFrame({"size": [0.1, 1 / 3, 2e-17], "count": [1, 2, 3], "kind": ["a", "b", "ü"]})
 

@@ -21,8 +21,8 @@ from betarce.results.files import from_json
 from betarce.robustify import Result, RobustCounterfactual
 from betarce.robustify.certify import certificate_of, fingerprint
 from betarce.storage.files import digest, seal, unseal
-from test_features_mixed import TABLE
-from test_features_saved import changed, places
+from features.test_mixed import TABLE
+from features.test_stored import changed, places
 
 GUARANTEE = Guarantee(0.6, 0.8)
 STATUSES = [

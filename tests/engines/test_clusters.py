@@ -41,7 +41,7 @@ audit_members = 5
 methods = {growing-spheres = {}, betarce = {}, betarce-paper = {}}
 """
 BETARCE = [sys.executable, "-c", "from betarce.cli import app; app()"]
-FRAGILE = [sys.executable, str(Path(__file__).with_name("fragile.py"))]
+FRAGILE = [sys.executable, str(Path(__file__).parents[1] / "fragile.py")]
 ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
