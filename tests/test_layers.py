@@ -12,7 +12,7 @@ import betarce
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
     {"errors", "seeding", "arrays", "checks", "progress", "safe_text", "storage"},
-    {"posterior", "certificate_file", "plotting", "targets"},
+    {"posterior", "plotting", "targets"},
     {"features", "data"},
     {"models", "search", "engines"},
     {"ensemble", "spaces"},

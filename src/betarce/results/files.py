@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 import betarce
-from betarce import certificate_file
 from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
@@ -27,6 +26,7 @@ from betarce.features.stored import (
     same_data,
     to_plain,
 )
+from betarce.posterior import certificate_file
 from betarce.results.coherence import check_items
 from betarce.results.result import Result, RobustCounterfactual, Status, Which, as_pandas
 from betarce.storage.files import read_text, seal, unseal, write_whole

@@ -1,6 +1,7 @@
-"""Certificates as strict JSON: a digest over every field, and a bound that must follow from the vote.
+"""Certificates as strict JSON.
 
-The digest finds damage and careless edits; it is no signature.
+A digest covers every field, and the stated bound must follow from the vote. The digest finds damage and careless edits;
+it is no signature.
 """
 
 import math
@@ -9,7 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.posterior import Certificate, Guarantee, Prior, check_vote_decides
+from betarce.posterior.certificate import Certificate
+from betarce.posterior.guarantee import Guarantee, check_vote_decides
+from betarce.posterior.prior import Prior
 from betarce.storage.files import digest
 
 FORMAT = 2

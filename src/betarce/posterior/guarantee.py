@@ -1,0 +1,176 @@
+"""The guarantee that is asked for, with the votes that it takes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput, UnreachableGuarantee
+from betarce.posterior.bounds import Tail, check_share, lower_bound, max_delta, reaches, tail_mass
+from betarce.posterior.certificate import Certificate
+from betarce.posterior.prior import EXACT, Prior, check_prior
+
+_MOST_MODELS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise: the point is valid under at least `delta` of all admissible models, with `confidence`.
+
+    Parameters
+    ----------
+    delta : float
+        The least share of retrained models that must keep the class, in (0, 1).
+    confidence : float
+        How sure the promise is, in (0, 1), one-sided unless `tail` says otherwise.
+    prior : Prior, str or pair
+        "exact" (default), "jeffreys", "uniform", or (a, b).
+    tail : {"one-sided", "two-sided"}
+        "two-sided" puts only half of 1 - confidence below the bound.
+
+    Examples
+    --------
+    >>> from betarce import Guarantee
+    >>> guarantee = Guarantee(delta=0.9, confidence=0.95)
+    >>> guarantee.min_models(), guarantee.min_models(allowed_dissent=1)
+    (29, 46)
+    >>> guarantee.quorum(103)
+    98
+    >>> print(guarantee.certify(98, 103))
+    98 of 103 fresh models agree: valid for >= 90 % with 95 % confidence
+    """
+
+    delta: float = 0.9
+    confidence: float = 0.95
+    prior: Prior = EXACT
+    tail: Tail = "one-sided"
+
+    def __post_init__(self) -> None:
+        for name in ("delta", "confidence"):
+            check_share(name, getattr(self, name))
+        object.__setattr__(self, "prior", check_prior(self.prior))
+        tail_mass(self.confidence, self.tail)
+
+    def lower_bound(self, n_agree: int | IntArray, n_models: int | IntArray) -> FloatArray:
+        """Give the rate that so many votes vouch for; see `betarce.posterior.lower_bound`."""
+        return lower_bound(n_agree, n_models, confidence=self.confidence, prior=self.prior, tail=self.tail)
+
+    def max_delta(self, n_models: int) -> float:
+        """Give the largest delta that so many models could certify at this confidence."""
+        return float(max_delta(n_models, confidence=self.confidence, prior=self.prior, tail=self.tail))
+
+    def certifies(self, n_agree: int | IntArray, n_models: int | IntArray) -> BoolArray:
+        """Say whether so many agreeing models are enough.
+
+        Examples
+        --------
+        >>> bool(Guarantee(delta=0.9, confidence=0.95).certifies(98, 103))
+        True
+        """
+        return reaches(self.delta, n_agree, n_models, confidence=self.confidence, prior=self.prior, tail=self.tail)
+
+    def quorum(self, n_models: int) -> int:
+        """Give the least number of agreeing models that certifies.
+
+        Raises
+        ------
+        UnreachableGuarantee
+            If not even unanimity would do.
+        """
+        if _check_count("n_models", n_models) > _MOST_MODELS:
+            raise InvalidInput(f"`n_models` must be at most {_MOST_MODELS:,}; got {n_models:,}.")
+        agree = np.arange(n_models + 1)
+        passing = np.flatnonzero(self.certifies(agree, n_models))
+        if passing.size == 0:
+            raise UnreachableGuarantee(
+                f"{n_models} model{'s' * (n_models != 1)} cannot certify delta={self.delta:g} at confidence="
+                f"{self.confidence:g}, even if all agree: at least {self.min_models()} are needed. "
+                "Draw more models, or lower `delta` or `confidence`."
+            )
+        return int(passing[0])
+
+    def min_models(self, allowed_dissent: int = 0) -> int:
+        """Give the least number of models whose quorum lets so many of them disagree."""
+        dissent = _check_count("allowed_dissent", allowed_dissent, least=0)
+
+        def enough(n: int) -> bool:
+            return bool(self.certifies(n - dissent, n))
+
+        low, high = max(dissent, 1) - 1, max(dissent, 1)
+        while not enough(high):
+            if high > _MOST_MODELS:
+                raise UnreachableGuarantee(
+                    f"delta={self.delta:g} at confidence={self.confidence:g} would take more than "
+                    f"{_MOST_MODELS:,} models. Lower `delta` or `confidence`."
+                )
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    def efficient_size(self, near: int, *, at_most: int | None = None) -> int:
+        """Give the number of models nearest to `near` that wastes no vote.
+
+        A size is efficient if no smaller one allows as many members to dissent: one model more would only raise the
+        quorum, so it would cost training time and distance alike.
+
+        Parameters
+        ----------
+        near : int
+            How many models are wanted, about.
+        at_most : int, optional
+            How many there are.
+
+        Raises
+        ------
+        UnreachableGuarantee
+            If `at_most` models cannot give the guarantee.
+
+        Examples
+        --------
+        >>> guarantee = Guarantee(delta=0.9, confidence=0.95)
+        >>> [guarantee.efficient_size(n) for n in (1, 50, 100, 300)]
+        [29, 46, 103, 298]
+        >>> guarantee.efficient_size(100, at_most=100)
+        89
+        """
+        near = _check_count("near", near)
+        if near < self.min_models():
+            size = self.min_models()
+        else:
+            dissent = near - self.quorum(near)
+            below, above = self.min_models(dissent), self.min_models(dissent + 1)
+            size = above if above - near <= near - below else below
+        if at_most is None or size <= at_most:
+            return size
+        return self.min_models(at_most - self.quorum(at_most))
+
+    def certify(self, n_agree: int, n_models: int, **context: Any) -> Certificate:
+        """Turn a vote into a certificate; `context` fills its further fields."""
+        return Certificate(n_agree=n_agree, n_models=n_models, guarantee=self, **context)
+
+
+def check_vote_decides(guarantee: Guarantee) -> None:
+    """Refuse a guarantee that its prior alone gives, whatever models would say.
+
+    Examples
+    --------
+    >>> check_vote_decides(Guarantee(0.9, 0.95))
+    >>> check_vote_decides(Guarantee(0.9, 0.95, Prior(1e9, 1)))
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `prior` and `confidence` must leave the verdict to the vote;
+    got Prior(a=1000000000.0, b=1), which promises delta=0.9 with confidence 0.95 before any model is asked.
+    """
+    if guarantee.certifies(0, 0):
+        raise InvalidInput(
+            f"`prior` and `confidence` must leave the verdict to the vote; got {guarantee.prior}, which promises delta="
+            f"{guarantee.delta:g} with confidence {guarantee.confidence:g} before any model is asked."
+        )
+
+
+def _check_count(name: str, value: object, *, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {value!r}.")
+    return int(value)
