@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants import TIMES, byte_mutants, data_mutants
 from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
@@ -23,6 +22,7 @@ from betarce.paper.records import cell_text, fingerprint, path_of, read_cell
 from betarce.storage.array_file import from_bytes, to_bytes
 from betarce.storage.files import seal, unseal
 from features.test_mixed import TABLE
+from mutants import TIMES, byte_mutants, data_mutants
 from small_plan import plan
 
 RULES = """

@@ -5,13 +5,13 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants import TIMES, WRONG, byte_mutants, data_mutants
 
 from betarce import Certificate, Guarantee, Result
 from betarce.features.stored import same_data
 from betarce.results.files import from_json
 from betarce.storage.files import digest, seal, unseal
 from features.test_mixed import TABLE
+from mutants import TIMES, WRONG, byte_mutants, data_mutants
 from results.test_files import result_of
 
 TEXT = result_of(TABLE[["age", "income", "purpose"]], statuses=["certified", "not-found"]).to_json()
