@@ -26,8 +26,10 @@ def prepared(family: str, **options: Any) -> tuple[brce.BetaRCE, np.ndarray]:
     order = np.random.default_rng(0).permutation(len(X))
     train = order[:380]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brce.BetarceWarning)
-        rce = brce.BetaRCE(brce.paper_model(family), random_state=0, verbose=-1, **options).fit(X[train], y[train])
+        warnings.simplefilter("ignore", brce.errors.BetarceWarning)
+        rce = brce.BetaRCE(brce.models.paper_model(family), random_state=0, verbose=-1, **options).fit(
+            X[train], y[train]
+        )
     rows = X[order[380 : 380 + N_ROWS]]
     rce.explain(rows[:5])  # compiled code is compiled here
     return rce, rows

@@ -110,7 +110,7 @@ def tables(cell: Cell) -> Tables:
 
 def scaled(cell: Cell) -> Tables:
     """Split a data set of the paper and scale it by its training part, as the paper does."""
-    data = brce.load(cell.data, download=False)
+    data = brce.datasets.load(cell.data, download=False)
     X, y = data.X.to_numpy(float), data.y.to_numpy()
     train, test = split(cell, len(X))
     low, high = X[train].min(axis=0), X[train].max(axis=0)
@@ -120,7 +120,7 @@ def scaled(cell: Cell) -> Tables:
 
 def loans(cell: Cell) -> Tables:
     """Take the synthetic loans as they are: names, whole numbers and rules, and a pipeline around the model."""
-    data = brce.load_loan()
+    data = brce.datasets.load_loan()
     train, test = split(cell, len(data.X))
     numbers = MinMaxScaler() if cell.family in ("logistic", "network") else "passthrough"
     others = [name for name in data.X.columns if name not in NAMES]

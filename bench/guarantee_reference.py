@@ -97,7 +97,7 @@ def compare(folder: Path) -> dict[str, Any]:
     X, y = kept["X_train"].astype(float), kept["y_train"].astype(int)
     originals, bases, theirs = (kept[key].astype(float) for key in ("x_orig", "base_cf", "rob_cf"))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brce.BetarceWarning)
+        warnings.simplefilter("ignore", brce.errors.BetarceWarning)
         rce = brce.BetaRCE(
             Recorded(recorded_log_odds(folder), paper_model(family)),
             space=space.lower(),

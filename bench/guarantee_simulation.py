@@ -78,7 +78,7 @@ def simulate(cell: Cell, n_fits: int, n_audit: int | None = None) -> dict[str, A
     """
     started, started_cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brce.BetarceWarning)
+        warnings.simplefilter("ignore", brce.errors.BetarceWarning)
         scene = prepare(cell, n_audit or cell.n_audit)
         answers = [each for number in range(n_fits) for each in one_fit(scene, number)]
         votes = audit(scene, answers)

@@ -65,13 +65,13 @@ class Scene:
 
 def prepare(data: str, family: str, n_jobs: int | None = None) -> Scene:
     """Load and scale a data set as the paper does, train the model, and find the bases with Growing Spheres."""
-    loaded = brce.load(data, download=False)
+    loaded = brce.datasets.load(data, download=False)
     X, y = loaded.X.to_numpy(float), loaded.y.to_numpy()
     order = np.random.default_rng(SEED).permutation(len(X))
     train, rows = order[: 2 * len(X) // 3], order[2 * len(X) // 3 :][:N_ROWS]
     low, high = X[train].min(axis=0), X[train].max(axis=0)
     X = (X - low) / np.where(high > low, high - low, 1)
-    model = brce.paper_model(family).set_params(random_state=SEED).fit(X[train], y[train])
+    model = brce.models.paper_model(family).set_params(random_state=SEED).fit(X[train], y[train])
     return with_bases(model, X[train], y[train], X[rows], n_jobs)
 
 
@@ -79,7 +79,7 @@ def with_bases(model: Any, X: FloatArray, y: AnyArray, rows: FloatArray, n_jobs:
     """Ask Growing Spheres for the base of every row; rows without one are counted and left out."""
     # An easy guarantee: all that is wanted of this explainer are bases, and members that it can draw.
     easy = {"delta": 0.5, "confidence": 0.5, "n_models": (8, 8), "prior": "exact"}
-    drawer = fitted(model, X, y, random_state=SEED, n_jobs=n_jobs, base=brce.GrowingSpheres(), **easy)
+    drawer = fitted(model, X, y, random_state=SEED, n_jobs=n_jobs, base=brce.explainers.GrowingSpheres(), **easy)
     result = drawer.explain(rows)
     found = np.array([item.status != "base-not-found" for item in result])
     bases = result.points("base").to_numpy(float)[found]
@@ -90,7 +90,7 @@ def with_bases(model: Any, X: FloatArray, y: AnyArray, rows: FloatArray, n_jobs:
 def fitted(model: Any, X: FloatArray, y: AnyArray, **settings: Any) -> brce.BetaRCE:
     """Fit an explainer without a word on odd members: a benchmark counts what comes of them."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brce.BetarceWarning)
+        warnings.simplefilter("ignore", brce.errors.BetarceWarning)
         return brce.BetaRCE(model, space=brce.Bootstrap(), verbose=-1, **settings).fit(X, y)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import betarce as brce
-from betarce.data import load
+from betarce.datasets import load
 from betarce.errors import BetarceWarning, DataUnavailable
 from pages import replace_block, table
 
@@ -44,7 +44,7 @@ def compared(data: str, family: str) -> pd.DataFrame:
     X = (X - low) / (high - low)
     comparison = brce.compare(
         METHODS,
-        brce.paper_model(family),
+        brce.models.paper_model(family),
         "bootstrap",
         X[train],
         y[train],

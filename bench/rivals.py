@@ -23,8 +23,8 @@ FAMILY = "lightgbm"
 def table() -> tuple[str, np.ndarray, np.ndarray]:
     """Give diabetes, or breast cancer with the reason why."""
     try:
-        data = brce.load("diabetes")
-    except brce.DataUnavailable:
+        data = brce.datasets.load("diabetes")
+    except brce.errors.DataUnavailable:
         X, y = load_breast_cancer(return_X_y=True)
         return "breast cancer (for want of diabetes: set BETARCE_DATA_DIR)", X, y
     return "diabetes", data.X.to_numpy(dtype=float), data.y.to_numpy()
@@ -35,7 +35,7 @@ def problem() -> Problem:
     """Train the model that all methods explain; compiled code is compiled here."""
     _, X, y = table()
     features = brce.FeatureSpace.infer(X)
-    model = brce.paper_model(FAMILY).fit(X, y)
+    model = brce.models.paper_model(FAMILY).fit(X, y)
     made = Problem(Ensemble([model], np.unique(y)), features, X, y)
     made.model.margins(X[:5], y[:5])
     return made
@@ -59,12 +59,12 @@ def per_row(name: str, explainer: Explainer, goal: float) -> Record:
 
 def nice() -> Iterator[Record]:
     for reward in ("sparsity", "proximity", "plausibility"):
-        yield per_row(f"NICE for {reward}", brce.Nice(reward=reward), goal=0.005)
+        yield per_row(f"NICE for {reward}", brce.explainers.Nice(reward=reward), goal=0.005)
 
 
 def face() -> Iterator[Record]:
     for mode in ("knn", "epsilon"):
-        explainer = brce.Face(mode=mode)
+        explainer = brce.explainers.Face(mode=mode)
         start = time.perf_counter()
         batch(explainer)()
         built = time.perf_counter() - start
@@ -73,8 +73,8 @@ def face() -> Iterator[Record]:
 
 
 def nearest() -> Iterator[Record]:
-    yield per_row("nearest unlike neighbour", brce.NearestUnlike(), goal=0.005)
-    yield per_row("nearest robust neighbour and the way back", brce.RobustNearest(optimal=True), goal=0.02)
+    yield per_row("nearest unlike neighbour", brce.explainers.NearestUnlike(), goal=0.005)
+    yield per_row("nearest robust neighbour and the way back", brce.explainers.RobustNearest(optimal=True), goal=0.02)
 
 
 BENCHMARKS = [

@@ -14,24 +14,24 @@ from timing import Record, fastest, one_thread
 N_ROWS = 100
 GOALS = {"wachter": None, "roar": 0.1, "rbr": 0.2}
 METHODS: dict[str, Explainer] = {
-    "wachter": brce.Wachter(),
-    "roar": brce.Roar(),
-    "rbr": brce.Rbr(),
-    "rbr, epsilons 0.5": brce.Rbr(epsilon_op=0.5, epsilon_pe=0.5),
+    "wachter": brce.explainers.Wachter(),
+    "roar": brce.explainers.Roar(),
+    "rbr": brce.explainers.Rbr(),
+    "rbr, epsilons 0.5": brce.explainers.Rbr(epsilon_op=0.5, epsilon_pe=0.5),
 }
 
 
 def prepared(family: str = "network") -> tuple[str, Problem, np.ndarray, np.ndarray]:
     """Train the paper's model on diabetes, or on breast cancer without the data; give 100 rows and their targets."""
     if "BETARCE_DATA_DIR" in os.environ:
-        name, data = "diabetes", brce.load("diabetes")
+        name, data = "diabetes", brce.datasets.load("diabetes")
         X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
     else:
         name, (X, y) = "breast cancer", load_breast_cancer(return_X_y=True)
     X = minmax_scale(X)
     order = np.random.default_rng(0).permutation(len(X))
     train, rows = order[: len(X) // 2], order[len(X) // 2 :][:N_ROWS]
-    model = brce.paper_model(family).fit(X[train], y[train])
+    model = brce.models.paper_model(family).fit(X[train], y[train])
     classes = np.unique(y)
     problem = Problem(brce.Ensemble([model], classes), brce.FeatureSpace.infer(X[train]), X[train], y[train])
     return name, problem, X[rows], model.predict(X[rows])[:, None] != classes
@@ -52,7 +52,7 @@ def show(family: str) -> None:
     name, problem, rows, targets = prepared(family)
     box, seeds = problem.features.box(rows), list(range(len(rows)))
     print(f"{name}, {family}:")
-    for method, explainer in {"growing-spheres": brce.GrowingSpheres(), **METHODS}.items():
+    for method, explainer in {"growing-spheres": brce.explainers.GrowingSpheres(), **METHODS}.items():
         result = explainer.explain(rows, targets, problem, box, seeds)
         distance = problem.features.distance(result.points, rows)[result.found].mean()
         asked = result.n_evaluations.mean()

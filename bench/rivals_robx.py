@@ -19,9 +19,9 @@ GOAL = 0.010
 def table() -> tuple[str, pd.DataFrame, np.ndarray]:
     """Give diabetes if it is at hand, else breast cancer."""
     try:
-        data = brce.load("diabetes")
+        data = brce.datasets.load("diabetes")
         return "diabetes", data.X, np.asarray(data.y)
-    except brce.DataUnavailable:
+    except brce.errors.DataUnavailable:
         X, y = load_breast_cancer(return_X_y=True, as_frame=True)
         return "breast cancer", X, np.asarray(y)
 
@@ -32,7 +32,7 @@ def prepared() -> tuple[str, Problem, np.ndarray, np.ndarray]:
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X.iloc[order], y[order]
     n = int(N_TRAIN * len(X))
-    model = brce.paper_model("lightgbm").set_params(random_state=0).fit(X[:n], y[:n])
+    model = brce.models.paper_model("lightgbm").set_params(random_state=0).fit(X[:n], y[:n])
     features = FeatureSpace.infer(X[:n])
     points = features.encode(X[:n])
     ensemble = brce.Ensemble([model], np.unique(y), features=features, probe=points[:64])
@@ -57,8 +57,10 @@ def run() -> Iterator[Record]:
     """Measure RobX with the paper's settings, and T-Rex."""
     with one_thread():
         name, problem, originals, targets = prepared()
-        brce.GrowingSpheres().explain(originals, targets, problem, problem.features.box(originals), range(N_ROWS))
-        for explainer in (brce.RobX(), brce.RobX(variance=0.1), brce.TRex()):
+        brce.explainers.GrowingSpheres().explain(
+            originals, targets, problem, problem.features.box(originals), range(N_ROWS)
+        )
+        for explainer in (brce.explainers.RobX(), brce.explainers.RobX(variance=0.1), brce.explainers.TRex()):
             _, seconds, _ = timed(explainer, problem, originals, targets)
             what = f"{type(explainer).__name__}({explainer.tau:g}, {explainer.variance:g})"
             yield Record(f"a row of 100 by {what}, lightgbm on {name}, base included", seconds, most=GOAL)
@@ -68,10 +70,10 @@ def main() -> None:
     """Print times, distances and evaluations for several settings."""
     name, problem, originals, targets = prepared()
     with one_thread():
-        explainers = [brce.GrowingSpheres()]
+        explainers = [brce.explainers.GrowingSpheres()]
         for options in ({}, {"tau": 0.7}, {"variance": 0.1}, {"line_search": "walk"}):
-            explainers += [brce.RobX(**options)]
-        for explainer in [*explainers, brce.TRex()]:
+            explainers += [brce.explainers.RobX(**options)]
+        for explainer in [*explainers, brce.explainers.TRex()]:
             first, later, result = timed(explainer, problem, originals, targets)
             distance = problem.features.distance(result.points, originals)[result.found].mean()
             print(

@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import betarce as brce
 
 # 1. A table with names and numbers, and a model that takes it as it is. dice-ml wants few columns: each costs it time.
-loans = brce.load_loan(n=900)
+loans = brce.datasets.load_loan(n=900)
 table = loans.X[["income", "debt", "savings", "loan_amount", "housing"]].astype({"housing": str})
 train, y, applicants = table[:700], loans.y[:700], table[700:]
 encode = ColumnTransformer([("names", OneHotEncoder(handle_unknown="ignore"), ["housing"])], remainder=StandardScaler())
@@ -61,7 +61,12 @@ pd.testing.assert_frame_equal(again.robust, result.robust)  # the same bases, th
 
 # 5. The built-in base method hands the rules to dice-ml, asks for several, and takes the closest one that is valid.
 built_in = brce.BetaRCE(
-    model, base=brce.Dice("random", n_counterfactuals=8), features=rules, delta=0.9, confidence=0.95, random_state=0
+    model,
+    base=brce.explainers.Dice("random", n_counterfactuals=8),
+    features=rules,
+    delta=0.9,
+    confidence=0.95,
+    random_state=0,
 ).fit(train, y)
 closer = built_in.explain(rejected, target=1)
 assert all(item.status == "certified" for item in closer)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.load_loan(n=900).numeric()
+loans = brce.datasets.load_loan(n=900).numeric()
 table = loans.X[["income", "debt", "savings", "loan_amount", "late_payments"]].astype(float)
 train, y, applicants = table[:700], np.asarray(loans.y[:700]), table[700:]
 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, y)

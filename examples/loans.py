@@ -18,7 +18,7 @@ OUT = Path(mkdtemp(prefix="betarce-tour-"))
 
 # 1. A table as banks have it: whole numbers, decimals, names, ordered names, missing values, and a column that is
 #    computed from two others.
-loans = brce.load_loan(n=1500)
+loans = brce.datasets.load_loan(n=1500)
 table = loans.X.assign(burden=(loans.X["debt"] / loans.X["income"]).round(3))
 table.loc[table.index[::17], "employment_years"] = None
 train, applicants = table[:1100], table[1100:]

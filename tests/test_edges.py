@@ -13,12 +13,12 @@ from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
 from betarce.checks import check_n_jobs
-from betarce.data.csv_file import read_csv
 from betarce.errors import BetarceError, InvalidInput, NotWritten
 from betarce.features import FeatureSpace, check_table
 from betarce.models.recipe import check_labels
 from betarce.posterior import Guarantee
 from betarce.storage.files import make_folder, write_whole
+from betarce.tables.csv_file import read_csv
 from betarce.targets import accepted
 
 RNG = np.random.default_rng(0)

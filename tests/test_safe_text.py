@@ -142,7 +142,7 @@ def test_a_hostile_name_of_a_method_loses_no_report(tmp_path, monkeypatch):
         f'[methods."{name}"]\nmethod = "betarce"\n'
         f'[methods."{name} nice"]\nmethod = "nice"\n'
     )
-    monkeypatch.setattr("betarce.Nice.explain", None)  # its reason ends up in the report
+    monkeypatch.setattr("betarce.explainers.Nice.explain", None)  # its reason ends up in the report
     result = run("reproduce", "plan.toml", "--out", "out", "--jobs", "1")
     assert result.exit_code == 0, result.output
     assert not CODES.search(result.stdout + result.stderr)

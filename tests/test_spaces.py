@@ -20,11 +20,10 @@ from betarce import (
     Mixture,
     Network,
     Seed,
-    ValidationSplit,
-    paper_model,
 )
 from betarce.errors import ConstantMembers, DegenerateSpace, InvalidInput, MemberFailed, MemberWarning
 from betarce.members import draw_members, warn_of_odd_members
+from betarce.models import ValidationSplit, paper_model
 from betarce.models.recipe import Recipe, Table
 from betarce.spaces import bootstrap_rows, check_space
 from space_contract import SpaceContract, X, Y

@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from betarce.data import Dataset, load_loan
+from betarce.datasets import Dataset, load_loan
 from betarce.features import (
     Rule,
     decrease_only,

@@ -23,6 +23,23 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
+__all__ = [
+    "BetarceError",
+    "BetarceWarning",
+    "ConstantMembers",
+    "CorruptFile",
+    "DataUnavailable",
+    "DegenerateSpace",
+    "InvalidInput",
+    "MemberFailed",
+    "MemberWarning",
+    "MissingExtra",
+    "NotWritten",
+    "SlowMembers",
+    "UnreachableGuarantee",
+    "UnusableModel",
+]
+
 
 class BetarceError(Exception):
     """Base of all errors of this package."""

@@ -206,5 +206,5 @@ def _why_degenerate(n: int, space: object, estimator: object) -> str:
         why = f"the changes that {space!r} declares do not reach {name}"
     return (
         f"All {n} members are the same model: {why}. A certificate from them would say nothing about retraining. "
-        "Use betarce.Bootstrap(), or wrap the model in betarce.ValidationSplit."
+        "Use betarce.Bootstrap(), or wrap the model in betarce.models.ValidationSplit."
     )

@@ -12,6 +12,18 @@ from betarce.models.families import Ranges, paper_ranges
 from betarce.models.recipe import Outcome, Recipe, Retraining, Table, set_parameters
 from betarce.seeding import generator
 
+__all__ = [
+    "Architecture",
+    "Bootstrap",
+    "Custom",
+    "Given",
+    "Job",
+    "Mixture",
+    "Seed",
+    "Space",
+    "Trainer",
+]
+
 _MOST_REDRAWS = 1000
 
 

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 import limit
 import limit_report
 import limit_scene
-from betarce import Ensemble, FrontierSearch, ValidationSplit
+from betarce import Ensemble, FrontierSearch
+from betarce.models import ValidationSplit
 from limit_oracle import Closest, HalfSpaces, Place, closest, closest_by_votes, greedy_path
 from limit_trees import Archive, Grid, thresholds
 from limit_trees import closest_by_votes as closest_by_votes_of_trees

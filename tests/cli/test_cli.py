@@ -414,7 +414,7 @@ class TestReproduce:
 
     def test_a_failed_cell_is_named_and_gives_exit_code_one(self, plan, monkeypatch):
         def load(name):
-            raise brce.DataUnavailable("no network")
+            raise brce.errors.DataUnavailable("no network")
 
         monkeypatch.setattr("betarce.paper.cell.load", load)
         result = run("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
@@ -424,9 +424,9 @@ class TestReproduce:
 
     def test_a_method_that_breaks_down_is_named_with_its_reason(self, plan, monkeypatch):
         def explain(*_):
-            raise brce.MissingExtra("install [it]")
+            raise brce.errors.MissingExtra("install [it]")
 
-        monkeypatch.setattr(brce.Nice, "explain", explain)
+        monkeypatch.setattr(brce.explainers.Nice, "explain", explain)
         (plan / "tiny.toml").write_text(f'bases = ["nice", "growing-spheres"]\n{PLAN}\n[methods.nice]\n')
         result = run("reproduce", "tiny.toml", "--out", "results", "--jobs", "1")
         assert result.exit_code == 0, result.output

@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_comparison(comparison):
 
 
 def test_tuning_takes_the_most_robust_configuration_on_other_rows_and_members():
-    spheres = brce.GrowingSpheres
+    spheres = brce.explainers.GrowingSpheres
     grid = {"search": [brce.GrowingSpheresSearch(norm="l1"), brce.GrowingSpheresSearch(initial_radius=3.0)]}
     tuned = run([("spheres", spheres())], grids={"spheres": grid})
     assert tuned.chosen["spheres"]["search"].initial_radius == 3.0  # farther out, so more robust

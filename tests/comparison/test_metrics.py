@@ -5,8 +5,8 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 from sklearn.tree import DecisionTreeClassifier
 
-from betarce import distance_to_base, empirical_robustness, plausibility, proximity, sparsity, validity
 from betarce.errors import InvalidInput
+from betarce.metrics import distance_to_base, empirical_robustness, plausibility, proximity, sparsity, validity
 
 RNG = np.random.default_rng(0)
 POINTS, ORIGINALS, TRAIN = RNG.random((7, 4)), RNG.random((7, 4)), RNG.random((50, 4))

@@ -14,9 +14,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from betarce import Network, interval_margin, interval_robust, sampled_robust
+from betarce import Network
 from betarce.comparison import weight_shifts as shifts
 from betarce.errors import InvalidInput
+from betarce.metrics import interval_margin, interval_robust, sampled_robust
 from betarce.posterior import EXACT, lower_bound
 
 RNG = np.random.default_rng(0)

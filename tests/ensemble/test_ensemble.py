@@ -20,12 +20,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from betarce import Ensemble, FeatureSpace, Network, ValidationSplit, paper_model
+from betarce import Ensemble, FeatureSpace, Network
 from betarce.ensemble import ensemble as ensemble_module
 from betarce.ensemble.generic import GenericPart
 from betarce.ensemble.linear import LinearKernel
 from betarce.ensemble.stacked import StackedPart
 from betarce.errors import InvalidInput, SlowMembers, UnusableModel
+from betarce.models import ValidationSplit, paper_model
 
 RNG = np.random.default_rng(0)
 

@@ -54,7 +54,7 @@ def test_certificates_are_recorded_with_who_voted(content):
             assert record["members"] == members
             assert record["lower_bound"] >= record["delta"]
             assert record["n_models"] == n_models
-            low, high = betarce.interval(record["n_agree"], n_models, confidence=0.6, prior=prior)
+            low, high = betarce.posterior.interval(record["n_agree"], n_models, confidence=0.6, prior=prior)
             assert (record["lower_bound"], record["upper_bound"]) == (pytest.approx(low), pytest.approx(high))
     assert of(content["records"], "betarce", status="certified")
 
@@ -227,7 +227,7 @@ def test_the_family_the_space_and_the_numbers_reach_the_draws(monkeypatch):
 
     def making(name):
         made.append(name)
-        return betarce.paper_model("logistic")
+        return betarce.models.paper_model("logistic")
 
     def drawing(store, space, recipe, table, role, n, *, seed):
         drawn[role] = (space, n)

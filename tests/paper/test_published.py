@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from betarce.data import PAPER_NAMES
+from betarce.datasets import PAPER_NAMES
 from betarce.paper.published import PAPER_FOUR, published_comparison, published_correlation, published_generalisation
 
 PAPER = published_comparison()

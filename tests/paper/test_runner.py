@@ -37,7 +37,7 @@ def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(monkeypatch,
 
     def load(name):
         if name == "car":
-            raise betarce.DataUnavailable("no car today")
+            raise betarce.errors.DataUnavailable("no car today")
         return real(name)
 
     monkeypatch.setattr(celling, "load", load)

@@ -175,7 +175,7 @@ def test_a_point_that_fails_the_vote_is_not_found_with_the_bound_it_reached():
         flipped = seed % 2
         return DummyClassifier(strategy="constant", constant=int(flipped)).fit(X, y)
 
-    warnings.simplefilter("ignore", brce.ConstantMembers)
+    warnings.simplefilter("ignore", brce.errors.ConstantMembers)
     always = [DummyClassifier(strategy="constant", constant=1).fit(X, Y) for _ in range(8)]
     mixed = [DummyClassifier(strategy="constant", constant=i % 2).fit(X, Y) for i in range(8)]
     rce = brce.BetaRCE(LogisticRegression(), space=brce.Given(always + mixed), **{**LOOSE, "n_models": 8})
@@ -429,5 +429,5 @@ def test_identical_members_are_seen_through_the_rounding_of_matrix_products(n_mo
     X, y = load_breast_cancer(return_X_y=True)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     rce = brce.BetaRCE(LogisticRegression(), space="seed", delta=0.6, confidence=0.6, n_models=n_models, verbose=-1)
-    with pytest.warns(brce.DegenerateSpace, match=f"All {2 * n_models} members are the same model"):
+    with pytest.warns(brce.errors.DegenerateSpace, match=f"All {2 * n_models} members are the same model"):
         rce.fit(X[:379], y[:379])

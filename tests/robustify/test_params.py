@@ -242,7 +242,7 @@ def test_the_papers_form_has_the_papers_prior_unless_another_is_insisted_on():
 @pytest.fixture(scope="module")
 def constant():
     rce = brce.BetaRCE(LogisticRegression(), space="seed", **SMALL)
-    with pytest.warns(brce.DegenerateSpace, match="All 39 members are the same model"):
+    with pytest.warns(brce.errors.DegenerateSpace, match="All 39 members are the same model"):
         return rce.fit(TRAIN, LABELS)
 
 

@@ -31,9 +31,9 @@ from betarce.safe_text import in_terminal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from betarce.data.csv_checks import Finding
     from betarce.robustify import Result
     from betarce.runs.csv_jobs import Job
+    from betarce.tables.csv_checks import Finding
 
 _SPACES = ("bootstrap", "seed")
 

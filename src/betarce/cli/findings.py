@@ -8,7 +8,7 @@ import typer
 from betarce.safe_text import in_terminal
 
 if TYPE_CHECKING:
-    from betarce.data.csv_checks import Finding
+    from betarce.tables.csv_checks import Finding
 
 
 def print_findings(findings: Sequence["Finding"], data: object) -> None:

@@ -81,7 +81,7 @@ def stability_histogram(
     problem : BetaRCE or Problem
         A fitted `betarce.BetaRCE`, or what an explainer is given.
     measure, variance, n_samples, random_state
-        As in `betarce.stability`.
+        As in `betarce.explainers.stability`.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class RobX:
     base : str, explainer, callable or None
         What makes the base counterfactuals; None starts from the originals.
     tau : float
-        The least counterfactual stability. `betarce.stability_histogram` helps to choose it.
+        The least counterfactual stability. `betarce.explainers.stability_histogram` helps to choose it.
     variance : float
         Of the Gaussian neighbours, in units of the features' ranges.
     n_samples : int
@@ -47,7 +47,7 @@ class RobX:
     that pass the test. Each step of each walk goes ``x <- step * row + (1 - step) * x``; of the points where the walks
     first pass, the one closest to the original is handed out. Rules are kept: points are moved to allowed values
     before they are tested, and a training row counts only if it still passes after that. Names change at the end of a
-    walk only. Neighbours are explained at `betarce.stability`.
+    walk only. Neighbours are explained at `betarce.explainers.stability`.
 
     All candidates of one row meet the same noise. On the way, 128 or 384 neighbours decide where they are three
     standard errors clear of `tau`; what is handed out has passed with all of them.

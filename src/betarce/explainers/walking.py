@@ -150,7 +150,7 @@ class _Part:
 
     def why(self, passed: BoolArray) -> list[str]:
         criterion = self.test.criterion
-        hint = "Lower `tau` or `variance`; `betarce.stability_histogram` shows what training rows reach."
+        hint = "Lower `tau` or `variance`; `betarce.explainers.stability_histogram` shows what training rows reach."
         nowhere = f"No training row of the target class that the rules allow has stability >= {criterion.tau:g}. {hint}"
         missed = f"No point with stability >= {criterion.tau:g} was met on the way to stable training rows. {hint}"
         return ["" if good else nowhere if lost else missed for good, lost in zip(passed, self.lost, strict=True)]

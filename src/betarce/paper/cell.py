@@ -37,7 +37,7 @@ from betarce.arrays import AnyArray, FloatArray, IntArray
 from betarce.comparison.contest import Answer, Arena, answer_of, configured
 from betarce.comparison.forms import FORMS
 from betarce.comparison.scene import Scene
-from betarce.data import load
+from betarce.datasets import load
 from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning
 from betarce.explainers import Problem

@@ -76,7 +76,7 @@ class Plan:
     Attributes
     ----------
     data : tuple of str
-        Data sets, by the names of `betarce.load`.
+        Data sets, by the names of `betarce.datasets.load`.
     families : tuple of str
         "logistic", "lightgbm", "network".
     spaces : tuple of str

@@ -13,7 +13,7 @@ from typing import Any
 from betarce.comparison.contest import configured
 from betarce.comparison.forms import FORMS
 from betarce.comparison.grids import PAPER_GRIDS, Grid, configurations
-from betarce.data import PAPER_NAMES
+from betarce.datasets import PAPER_NAMES
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.explainers import EXPLAINERS
 from betarce.models.families import FAMILIES

@@ -338,7 +338,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         if isinstance(self._space, Given):
             raise InvalidInput(
                 "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
-                "and ask them, for instance with betarce.empirical_robustness."
+                "and ask them, for instance with betarce.metrics.empirical_robustness."
             )
         if role in ("search", "certify"):
             raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")

@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import AnyArray
-from betarce.data.csv_checks import Finding, check_values, identifiers
-from betarce.data.csv_file import as_categories, check_column, class_named, read_csv, without_label
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, Rule, immutable, read_rules
 from betarce.features.hints import hints
@@ -18,6 +16,8 @@ from betarce.models.tabular import tabular_model
 from betarce.progress import progress
 from betarce.robustify import BetaRCE, Result
 from betarce.seeding import derive
+from betarce.tables.csv_checks import Finding, check_values, identifiers
+from betarce.tables.csv_file import as_categories, check_column, class_named, read_csv, without_label
 
 _MOST_ROWS = 10  # explained of the training table, unless asked for more
 _LEAST_A_CLASS = 5  # rows, to keep some aside

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from betarce.data import PAPER_NAMES
+from betarce.datasets import PAPER_NAMES
 
 OURS, PAPER = "betarce", "betarce-paper"
 """The two forms of BetaRCE: our own (frontier, fresh members certify), and the paper's."""

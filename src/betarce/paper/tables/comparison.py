@@ -9,7 +9,7 @@ import pandas as pd
 
 from betarce.comparison.forms import FORMS
 from betarce.comparison.scene import NEIGHBOURS
-from betarce.data import PAPER_NAMES
+from betarce.datasets import PAPER_NAMES
 from betarce.paper.prepared import SPACES, at_guarantee, check_records, mean_and_error
 from betarce.paper.published import published_comparison
 from betarce.paper.tables.markdown import markdown_table, one_line, with_error

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from betarce.data import PAPER_NAMES
+from betarce.datasets import PAPER_NAMES
 from betarce.paper.prepared import SPACES, at_guarantee, check_records, mean_and_error
 from betarce.paper.published import PAPER_FOUR, published_generalisation
 from betarce.paper.tables.comparison import FAMILIES, METHODS

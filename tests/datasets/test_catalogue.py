@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betarce.data import NAMES, PAPER_NAMES, Dataset, load
-from betarce.data.catalogue import CATALOGUE
+from betarce.datasets import NAMES, PAPER_NAMES, Dataset, load
+from betarce.datasets.catalogue import CATALOGUE
 from betarce.errors import CorruptFile, DataUnavailable, InvalidInput
 
 ROOT = Path(__file__).parents[2]

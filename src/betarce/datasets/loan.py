@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from betarce.data.dataset import Dataset
+from betarce.datasets.dataset import Dataset
 from betarce.errors import InvalidInput
 from betarce.seeding import generator
 
@@ -87,7 +87,7 @@ def load_loan(n: int = 2000, *, seed: int = 0) -> Dataset:
         X=X,
         y=pd.Series(_approved(X, draws.normal()).astype("int64"), name="approved"),
         description="SYNTHETIC loan applications, drawn by rules; 1 = approved, 0 = rejected.",
-        source=f"SYNTHETIC: betarce.data.load_loan(n={n}, seed={seed})",
+        source=f"SYNTHETIC: betarce.datasets.load_loan(n={n}, seed={seed})",
         synthetic=True,
     )
 

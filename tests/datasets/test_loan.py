@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from betarce.data import load, load_loan
+from betarce.datasets import load, load_loan
 from betarce.errors import InvalidInput
 
 SHA256 = "3a1d07483275fb837a6e4eed835b3aa011e6f2a3db6497eddbf566523ec9894f"
@@ -54,7 +54,7 @@ def test_the_table_is_the_same_to_the_last_digit_on_every_machine(loan):
 
 
 def test_the_table_is_the_same_in_another_process(loan):
-    program = "from betarce.data import load; d = load('loan'); print(int(d.X['income'].sum()), int(d.y.sum()))"
+    program = "from betarce.datasets import load; d = load('loan'); print(int(d.X['income'].sum()), int(d.y.sum()))"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.split() == [str(loan.X["income"].sum()), str(loan.y.sum())]
 

@@ -12,8 +12,8 @@ from types import ModuleType, SimpleNamespace
 import pandas as pd
 import pytest
 
-from betarce.data import fetch, load
-from betarce.data.catalogue import CATALOGUE
+from betarce.datasets import fetch, load
+from betarce.datasets.catalogue import CATALOGUE
 from betarce.errors import CorruptFile, DataUnavailable, MissingExtra
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +112,7 @@ def test_a_process_killed_while_writing_leaves_no_half_file(cache, replacements)
     program = f"""
 import os, pandas as pd
 from pathlib import Path
-from betarce.data import fetch
+from betarce.datasets import fetch
 
 replace, left = os.replace, {replacements}
 

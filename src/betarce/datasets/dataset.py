@@ -14,7 +14,7 @@ class Dataset:
     Attributes
     ----------
     name : str
-        What :func:`betarce.data.load` calls it.
+        What :func:`betarce.datasets.load` calls it.
     X : pandas.DataFrame of shape (rows, features)
         The features, in the units of the source.
     y : pandas.Series of shape (rows,)

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betarce.data.csv_checks import check_csv, check_values, identifiers
-from betarce.data.csv_file import read_csv
 from betarce.errors import InvalidInput
+from betarce.tables.csv_checks import check_csv, check_values, identifiers
+from betarce.tables.csv_file import read_csv
 
 N = 60
 RNG = np.random.default_rng(0)

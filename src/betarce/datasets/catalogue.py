@@ -10,10 +10,10 @@ from typing import Final
 
 import pandas as pd
 
-from betarce.data import fetch as fetching
-from betarce.data.dataset import Dataset
-from betarce.data.fetch import Fetch
-from betarce.data.loan import load_loan
+from betarce.datasets import fetch as fetching
+from betarce.datasets.dataset import Dataset
+from betarce.datasets.fetch import Fetch
+from betarce.datasets.loan import load_loan
 from betarce.errors import CorruptFile, DataUnavailable, InvalidInput
 
 

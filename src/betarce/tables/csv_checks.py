@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from betarce.data.csv_file import check_column, read_csv
 from betarce.features.hints import DATE
+from betarce.tables.csv_file import check_column, read_csv
 
 Kind = Literal[
     "empty-column",
