@@ -163,8 +163,7 @@ def answers_of(method: str, fit: int, rce: brce.BetaRCE, result: brce.Result) ->
         "ms": float(1000 * np.mean([item.runtime_s for item in result])),
     }
     points = np.array([item.points["robust"] for item in items]).reshape(len(items), -1)
-    members = [rce.search_members_, rce.certifying_members_]
-    sizes = tuple(len(each) for each in members if each is not None)
+    sizes = tuple(rce.members_.sizes.values())
     return Answers(method, fit, sizes, points, [item.target for item in items], record)
 
 

@@ -84,8 +84,7 @@ def answer(scene: Scene, random_state: int, settings: Mapping[str, Any]) -> Answ
     if rows.size:
         validity[rows] = own_votes(scene.audit.models, points[rows], scene.targets[rows]) / scene.n_audit
         votes[rows] = own_votes(scene.members.models, points[rows], scene.targets[rows])
-    voters = [rce.search_members_, rce.certifying_members_]
-    n_models = [len(members) for members in voters if members is not None]
+    n_models = list(rce.members_.sizes.values())
     return Answers(random_state, n_models, [item.status for item in result], points, validity, votes, seconds)
 
 

@@ -34,7 +34,7 @@ SEED = 31  # with this radius: five shells, which fit in the picture
 X, y = make_moons(160, noise=0.25, random_state=1)
 model = MLPClassifier((12,), solver="lbfgs", alpha=0.3, max_iter=300, random_state=0)
 rce = brce.BetaRCE(model, delta=0.8, confidence=0.9, random_state=0, verbose=-1).fit(X, y)
-members, voters, features = rce.search_members_, rce.certifying_members_, rce.features_
+members, voters, features = rce.members_.search, rce.members_.certifying, rce.features_
 quorum = rce.guarantee_.quorum(len(members))
 target = accepted(1, rce.classes_, 1)
 base = np.array([rce.explain(ORIGINAL, target=1)[0].base])

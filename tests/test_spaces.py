@@ -22,9 +22,10 @@ from betarce import (
     Seed,
 )
 from betarce.errors import ConstantMembers, DegenerateSpace, InvalidInput, MemberFailed, MemberWarning
-from betarce.members import draw_members, warn_of_odd_members
+from betarce.members import draw_members
 from betarce.models import ValidationSplit, paper_model
 from betarce.models.recipe import Recipe, Table
+from betarce.robustify.odd_members import warn_of_odd_members
 from betarce.spaces import bootstrap_rows, check_space
 from space_contract import SpaceContract, X, Y
 
@@ -113,7 +114,7 @@ def test_a_bootstrap_that_loses_a_class_is_drawn_again_and_counted():
     y = np.array([0] * 29 + [1])
     drawn = draw(Bootstrap(), DecisionTreeClassifier(), {"search": 40}, X=X[:30], y=y)["search"]
     assert all(len(model.classes_) == 2 for model in drawn.models)
-    assert drawn.redrawn > 5
+    assert drawn.n_redrawn > 5
 
 
 def test_every_random_state_inside_a_pipeline_is_set():

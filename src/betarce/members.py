@@ -1,40 +1,218 @@
-"""Members drawn from a space: trained in parallel, each from its own name, with an eye on what looks odd."""
+"""Retrained members: drawn from a space, trained in parallel, and kept by role in one value."""
 
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-import numpy as np
 from joblib import delayed, effective_n_jobs
 
-from betarce.arrays import FloatArray
 from betarce.engines.processes import parallel
 from betarce.ensemble import Ensemble
-from betarce.errors import ConstantMembers, DegenerateSpace, MemberFailed, MemberWarning
+from betarce.errors import InvalidInput, MemberFailed, MemberWarning
 from betarce.models.recipe import Outcome, Recipe, Retraining, Table
 from betarce.progress import progress, say
-from betarce.seeding import derive
-from betarce.spaces import Given, Job, Seed, Space, Trainer
+from betarce.seeding import derive, generator
+from betarce.spaces import Given, Job, Space, Trainer
 
-_ODD_ROWS = 2000
+Role = Literal["search", "certifying", "audit"]
+"""What members are for: they steer the search, decide on what it found, or measure what was promised."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where one member comes from.
+
+    Attributes
+    ----------
+    name : str
+        Its role and number when it was drawn, such as "certify/17"; "given/4" for the fifth of models that exist.
+    seed : int or None
+        What it was trained with, derived from the name; None for models that exist.
+    n_redrawn : int
+        Bootstrap samples that lost a class and were drawn again for it.
+    """
+
+    name: str
+    seed: int | None = None
+    n_redrawn: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """The models drawn for one role.
+    """Models drawn for one role.
 
     Attributes
     ----------
     models : list
         Fitted, in the order of their names.
-    redrawn : int
-        Bootstrap samples that lost a class and were drawn again.
+    origins : tuple of Origin
+        Where each comes from.
     """
 
     models: list[object]
-    redrawn: int = 0
+    origins: tuple[Origin, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.models) != len(self.origins):
+            raise InvalidInput(
+                f"`origins` must be one per model ({len(self.models)}); got {len(self.origins)}. "
+                "Store and load both together."
+            )
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    @property
+    def n_redrawn(self) -> int:
+        """Bootstrap samples that lost a class and were drawn again."""
+        return sum(origin.n_redrawn for origin in self.origins)
+
+    def take(self, which: Iterable[int]) -> "Draw":
+        """Pick some of them, in any order."""
+        chosen = list(which)
+        return Draw([self.models[i] for i in chosen], tuple(self.origins[i] for i in chosen))
+
+    def __add__(self, other: "Draw") -> "Draw":
+        return Draw([*self.models, *other.models], (*self.origins, *other.origins))
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The retrained models by role, and how they were drawn.
+
+    No model has two roles; that is checked when the value is made.
+
+    Attributes
+    ----------
+    search : Ensemble
+        The members that steer the search.
+    certifying : Ensemble or None
+        The members that decide; None if those of the search do, as in the paper.
+    audit : Ensemble or None
+        The members that measure what was promised, once there are some.
+    space : space
+        What they were drawn from.
+    seed : int
+        The seed that all members were derived from.
+    origins : mapping of role to tuple of Origin
+        The name and seed of every member.
+    varied : bool
+        Whether the members differ from each other at all.
+    looked : bool
+        Whether votes of those that decide have been looked at.
+    n_extensions : int
+        How often further certifying members were drawn.
+    """
+
+    search: Ensemble
+    certifying: Ensemble | None
+    space: Space
+    seed: int
+    origins: Mapping[Role, tuple[Origin, ...]]
+    audit: Ensemble | None = None
+    varied: bool = True
+    looked: bool = False
+    n_extensions: int = 0
+
+    def __post_init__(self) -> None:
+        there = self.ensembles
+        sizes = {role: len(ensemble) for role, ensemble in there.items()}
+        if self.sizes != sizes:
+            raise InvalidInput(f"`origins` must name every member, {sizes}; got {self.sizes}.")
+        taken: dict[int, Role] = {}
+        for role, ensemble in there.items():
+            shared = [taken[id(model)] for model in ensemble.models if id(model) in taken]
+            if shared:
+                raise InvalidInput(
+                    f"{len(shared)} of {len(ensemble)} {role} members are {shared[0]} members too. Draw them anew."
+                )
+            taken.update((id(model), role) for model in ensemble.models)
+
+    @classmethod
+    def of(
+        cls,
+        draws: Mapping[str, Draw],
+        assemble: Callable[[list[object]], Ensemble],
+        *,
+        space: Space,
+        seed: int,
+    ) -> "Members":
+        """Put the draws named "search" and "certify", the latter if there is one, into their roles.
+
+        Parameters
+        ----------
+        draws : mapping of str to Draw
+        assemble : callable
+            Makes models vote together, such as `Subject.ensemble`.
+        space : space
+        seed : int
+        """
+        certify = draws.get("certify")
+        origins: dict[Role, tuple[Origin, ...]] = {"search": draws["search"].origins}
+        if certify is not None:
+            origins["certifying"] = certify.origins
+        return cls(
+            search=assemble(draws["search"].models),
+            certifying=None if certify is None else assemble(certify.models),
+            space=space,
+            seed=seed,
+            origins=origins,
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{n} {role}" for role, n in self.sizes.items())
+        return f"Members({sizes}, space={self.space!r}, seed={self.seed})"
+
+    @property
+    def ensembles(self) -> dict[Role, Ensemble]:
+        """The members of every role that has some."""
+        roles: dict[Role, Ensemble | None] = {
+            "search": self.search,
+            "certifying": self.certifying,
+            "audit": self.audit,
+        }
+        return {role: ensemble for role, ensemble in roles.items() if ensemble is not None}
+
+    @property
+    def sizes(self) -> dict[Role, int]:
+        """How many members each role has."""
+        return {role: len(origins) for role, origins in self.origins.items()}
+
+    @property
+    def n_redrawn(self) -> int:
+        """Bootstrap samples that lost a class and were drawn again."""
+        return sum(origin.n_redrawn for origins in self.origins.values() for origin in origins)
+
+    @property
+    def steered(self) -> bool:
+        """Whether the members that decide also steered the search, as in the paper."""
+        return self.certifying is None
+
+    @property
+    def voters(self) -> Ensemble:
+        """The members that decide."""
+        return self.search if self.certifying is None else self.certifying
+
+    def draw_of(self, role: Role) -> Draw:
+        """Give the models of a role with where each comes from, as they were drawn."""
+        return Draw(self.ensembles[role].models, self.origins[role])
+
+    def looked_at(self) -> "Members":
+        """Note that votes of those that decide have been looked at."""
+        return self if self.looked else replace(self, looked=True)
+
+    def with_certifying(self, certifying: Ensemble, origins: Sequence[Origin]) -> "Members":
+        """Give the same members with others that decide, at whose votes nobody has looked."""
+        named: dict[Role, tuple[Origin, ...]] = {**self.origins, "certifying": tuple(origins)}
+        return replace(self, certifying=certifying, origins=named, looked=False, n_extensions=self.n_extensions + 1)
+
+    def with_audit(self, audit: Ensemble, origins: Sequence[Origin]) -> "Members":
+        """Give the same members with some that measure what was promised."""
+        named: dict[Role, tuple[Origin, ...]] = {**self.origins, "audit": tuple(origins)}
+        return replace(self, audit=audit, origins=named)
 
 
 def draw_members(
@@ -83,19 +261,53 @@ def draw_members(
         If some could not be trained; the others are in its `.members`.
     """
     if isinstance(space, Given):
-        return {role: Draw(models) for role, models in space.deal(sizes, seed).items()}
-    jobs = {
-        role: [space.plan(recipe, table, f"{role}/{i}", derive(seed, role, i)) for i in range(n)]
-        for role, n in sizes.items()
-    }
+        there = Draw(list(space.models), tuple(Origin(f"given/{i}") for i in range(len(space))))
+        return deal(there, sizes, seed=seed)
+    jobs = {role: plan_members(space, recipe, table, role, n, seed=seed) for role, n in sizes.items()}
     everything = [job for role in jobs.values() for job in role]
     outcomes = _train(everything, table, n_jobs=n_jobs, verbose=verbose, announce=announce)
     _report_failures(everything, outcomes)
     _report_warnings(everything, outcomes)
     return {
-        role: Draw([outcomes[job.retraining.name].model for job in planned], sum(job.redrawn for job in planned))
+        role: Draw([_trained(outcomes[job.retraining.name]) for job in planned], origins_of(planned))
         for role, planned in jobs.items()
     }
+
+
+def plan_members(space: Space, recipe: Recipe, table: Table, role: str, n: int, *, seed: int) -> list[Job]:
+    """Say what `n` members of a role will be, each from its own name."""
+    return [space.plan(recipe, table, f"{role}/{i}", derive(seed, role, i)) for i in range(n)]
+
+
+def origins_of(jobs: Iterable[Job]) -> tuple[Origin, ...]:
+    """Give the names and seeds of members that were planned."""
+    return tuple(Origin(job.retraining.name, job.retraining.seed, job.redrawn) for job in jobs)
+
+
+def deal(there: Draw, sizes: Mapping[str, int], *, seed: int) -> dict[str, Draw]:
+    """Deal models that exist out to roles, at random, no model twice.
+
+    Examples
+    --------
+    >>> there = Draw([10, 11, 12], (Origin("given/0"), Origin("given/1"), Origin("given/2")))
+    >>> dealt = deal(there, {"search": 1, "certify": 2}, seed=0)
+    >>> sorted(dealt["search"].models + dealt["certify"].models)
+    [10, 11, 12]
+    """
+    needed = sum(sizes.values())
+    if needed > len(there):
+        roles = " and ".join(f"{n} to {role}" for role, n in sizes.items())
+        raise InvalidInput(
+            f"`models` must be at least {needed}, {roles}; got {len(there)}. "
+            "Add models, or ask for fewer with `n_models`."
+        )
+    order = iter(generator(seed, "given").permutation(len(there)).tolist())
+    return {role: there.take(next(order) for _ in range(n)) for role, n in sizes.items()}
+
+
+def _trained(outcome: Outcome) -> object:
+    assert outcome.model is not None  # failures were reported before
+    return outcome.model
 
 
 def _train(
@@ -153,58 +365,3 @@ def _report_warnings(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> No
             MemberWarning,
             stacklevel=4,
         )
-
-
-def warn_of_odd_members(roles: Sequence[Ensemble], points: FloatArray, space: object, estimator: object) -> bool:
-    """Say so if all members are the same model, or if some answer one class everywhere.
-
-    Returns
-    -------
-    bool
-        Whether the members differ from each other at all, as far as more than one can.
-
-    Parameters
-    ----------
-    roles : sequence of Ensemble
-        The members drawn, for each role.
-    points : array of shape (n, d)
-        Training rows; the first 2,000 are looked at.
-    space, estimator : object
-        What they were drawn from, for the message.
-    """
-    n = sum(map(len, roles))
-    if n < 2:
-        return True
-    points = points[:_ODD_ROWS]
-    margins = np.hstack([members.margins(points, members.classes[1]) for members in roles])
-    # Equal members may differ in the last bit: a matrix product rounds its last few columns in another way.
-    scale = np.abs(margins[np.isfinite(margins)]).max(initial=0.0)
-    if np.isclose(margins, margins[:, :1], rtol=1e-10, atol=1e-10 * scale).all():
-        warnings.warn(_why_degenerate(n, space, estimator), DegenerateSpace, stacklevel=3)
-        return False
-    labels = np.hstack([members.labels(points) for members in roles])
-    constant = (labels == labels[:1]).all(axis=0)
-    if constant.any():
-        shown = ", ".join(f"{label!r}" for label in np.unique(labels[0, constant]).tolist())
-        warnings.warn(
-            f"{int(constant.sum())} of {n} members answer one class ({shown}) for every training row. "
-            "They are part of the declared space and vote like all others, so some targets may be out of reach. "
-            "Train longer, or declare a space without them.",
-            ConstantMembers,
-            stacklevel=3,
-        )
-    return True
-
-
-def _why_degenerate(n: int, space: object, estimator: object) -> str:
-    name = type(estimator).__name__
-    if isinstance(space, Seed):
-        why = f"training {name} uses no randomness, so another seed changes nothing"
-        if name == "LGBMClassifier":
-            why += " (LightGBM samples rows only with subsample < 1 and subsample_freq >= 1)"
-    else:
-        why = f"the changes that {space!r} declares do not reach {name}"
-    return (
-        f"All {n} members are the same model: {why}. A certificate from them would say nothing about retraining. "
-        "Use betarce.Bootstrap(), or wrap the model in betarce.models.ValidationSplit."
-    )

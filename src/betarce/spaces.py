@@ -258,18 +258,6 @@ class Given:
             "Given(models) cannot draw fresh models. Keep some of yours aside, or declare how models are retrained."
         )
 
-    def deal(self, sizes: Mapping[str, int], seed: int) -> dict[str, list[object]]:
-        """Deal the models out to roles, no model twice."""
-        needed = sum(sizes.values())
-        if needed > len(self.models):
-            roles = " and ".join(f"{n} to {role}" for role, n in sizes.items())
-            raise InvalidInput(
-                f"`models` must be at least {needed}, {roles}; got {len(self.models)}. "
-                "Add models, or ask for fewer with `n_models`."
-            )
-        order = iter(generator(seed, "given").permutation(len(self.models)))
-        return {role: [self.models[next(order)] for _ in range(n)] for role, n in sizes.items()}
-
 
 SPACES: Mapping[str, Callable[[], Space]] = {"seed": Seed, "bootstrap": Bootstrap, "architecture": Architecture}
 

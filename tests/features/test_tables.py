@@ -100,7 +100,7 @@ def fitted(name):
     if name not in FITTED:
         FITTED[name] = brce.BetaRCE(MODELS[name](), **LOOSE).fit(TABLE[:200], LABELS[:200])
     rce = FITTED[name]
-    members = [*rce.search_members_.models, *rce.certifying_members_.models]
+    members = [*rce.members_.search.models, *rce.members_.certifying.models]
     return rce.model_, brce.Given(members)
 
 
@@ -238,7 +238,7 @@ class TestClasses:
         assert result.certified.any()
         assert set(rce.model_.predict(result.robust)) <= {"good", "top"}
         assert all(item.target == ["good", "top"] for item in result)
-        members = rce.certifying_members_.models
+        members = rce.members_.certifying.models
         share = np.mean([np.isin(member.predict(result.robust), ["good", "top"]) for member in members], axis=0)
         bounds = [item.certificate.n_agree / len(members) for item in result if item.status == "certified"]
         np.testing.assert_allclose(share, bounds)

@@ -1,7 +1,5 @@
 """BetaRCE as its users meet it."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import betarce as brce
 from betarce.errors import InvalidInput, MemberFailed, UnreachableGuarantee, UnusableModel
+from betarce.members import Draw, Members, Origin
+from betarce.models.recipe import Table
+from betarce.robustify.subject import Subject
 
 X, Y = make_classification(n_samples=300, n_features=5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=3)
 FRAME = pd.DataFrame(X, columns=list("abcde")).assign(e=lambda table: (table["e"] * 10).round().astype(int))
@@ -48,7 +49,7 @@ def test_what_is_handed_out_is_what_the_real_model_and_the_members_were_asked_ab
             continue
         row = item.robust.to_frame().T.astype(FRAME.dtypes)
         assert rce.model_.predict(row)[0] == "approved"
-        votes = sum(member.predict(row)[0] == "approved" for member in rce.certifying_members_.models)
+        votes = sum(member.predict(row)[0] == "approved" for member in rce.members_.certifying.models)
         assert votes == item.certificate.n_agree
         [verdict] = rce.certify(row, target="approved")
         assert verdict.certificate == item.certificate
@@ -105,8 +106,8 @@ def test_rows_of_both_classes_in_one_batch_do_not_disturb_each_other(rce):
 
 
 def test_certifying_members_are_never_those_that_steered(rce):
-    steering = {id(model) for model in rce.search_members_.models}
-    deciding = {id(model) for model in rce.certifying_members_.models}
+    steering = {id(model) for model in rce.members_.search.models}
+    deciding = {id(model) for model in rce.members_.certifying.models}
     assert not steering & deciding
 
 
@@ -114,7 +115,7 @@ def test_the_papers_way_certifies_with_the_search_members_and_says_so(rejected):
     model = make_pipeline(StandardScaler(), LogisticRegression())
     paper = brce.BetaRCE(model, certify_on="search", **LOOSE).fit(FRAME[:200], LABELS[:200])
     result = paper.explain(rejected)
-    assert paper.certifying_members_ is None
+    assert paper.members_.certifying is None
     assert result.certified.all()
     assert result[0].certificate.members == "search"
     assert "optimistic" in str(result[0].certificate)
@@ -123,7 +124,7 @@ def test_the_papers_way_certifies_with_the_search_members_and_says_so(rejected):
 @pytest.mark.parametrize(("n_models", "sizes"), [((5, 9), (5, 9)), (9, (9, 9)), ("few", (15, 9))], ids=str)
 def test_so_many_members_are_drawn_as_were_asked_for(rce, n_models, sizes):
     drawn = clone(rce).set_params(n_models=n_models).fit(FRAME, LABELS)
-    assert (len(drawn.search_members_), len(drawn.certifying_members_)) == sizes
+    assert (len(drawn.members_.search), len(drawn.members_.certifying)) == sizes
 
 
 def test_plain_arrays_are_first_class():
@@ -171,17 +172,15 @@ def test_a_spent_budget_is_a_status_not_an_error(rejected):
 
 
 def test_a_point_that_fails_the_vote_is_not_found_with_the_bound_it_reached():
-    def coin(X, y, seed):
-        flipped = seed % 2
-        return DummyClassifier(strategy="constant", constant=int(flipped)).fit(X, y)
-
-    warnings.simplefilter("ignore", brce.errors.ConstantMembers)
     always = [DummyClassifier(strategy="constant", constant=1).fit(X, Y) for _ in range(8)]
     mixed = [DummyClassifier(strategy="constant", constant=i % 2).fit(X, Y) for i in range(8)]
-    rce = brce.BetaRCE(LogisticRegression(), space=brce.Given(always + mixed), **{**LOOSE, "n_models": 8})
-    rce.fit(X, Y)
-    rce.search_members_ = brce.Ensemble(always, [0, 1])
-    rce.certifying_members_ = brce.Ensemble(mixed, [0, 1])
+    subject = Subject(LogisticRegression().fit(X, Y), Table(X, Y), brce.FeatureSpace.infer(X))
+    draws = {
+        role: Draw(models, tuple(Origin(f"{role}/{i}") for i in range(8)))
+        for role, models in {"search": always, "certify": mixed}.items()
+    }
+    members = Members.of(draws, subject.ensemble, space=brce.Given(always + mixed), seed=0)
+    rce = brce.BetaRCE(subject.model, space=members.space, **LOOSE).fit_with(subject, members, seed=0)
     [item] = rce.explain(X[rce.model_.predict(X) == 0][:1])
     assert item.status == "not-found"
     assert item.certificate.n_agree == 4
@@ -261,7 +260,7 @@ def test_an_audit_draws_members_that_nothing_has_seen(rce, result):
 def test_given_models_cannot_be_audited_for_none_of_them_is_fresh():
     models = [LogisticRegression(C=c).fit(X, Y) for c in np.geomspace(0.01, 10, 20)]
     rce = brce.BetaRCE(LogisticRegression(), space=brce.Given(models), **{**LOOSE, "n_models": "auto"}).fit(X, Y)
-    assert (len(rce.search_members_), len(rce.certifying_members_)) == (6, 14)
+    assert (len(rce.members_.search), len(rce.members_.certifying)) == (6, 14)
     result = rce.explain(X[:2])
     with pytest.raises(InvalidInput, match="An audit needs fresh models"):
         rce.audit(result)
@@ -323,7 +322,7 @@ def test_a_fitted_model_is_explained_as_it_is_and_a_frozen_one_survives_clone():
     assert rce.model_ is fitted
     frozen = clone(brce.BetaRCE(FrozenEstimator(fitted), **LOOSE)).fit(X, Y)
     assert frozen.model_ is fitted
-    assert frozen.search_members_.models[0].C == 0.01
+    assert frozen.members_.search.models[0].C == 0.01
 
 
 def test_scikit_learn_manners():

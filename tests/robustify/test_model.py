@@ -74,7 +74,7 @@ def test_a_model_without_fit_is_refused_once_and_before_any_training(model):
 def test_a_model_without_fit_may_be_explained_with_given_members():
     members = [LogisticRegression(C=1.0 + i).fit(X, Y) for i in range(30)]
     rce = explainer(Answers(), space=Given(members)).fit(X, Y)
-    assert len(rce.search_members_) == 15
+    assert len(rce.members_.search) == 15
 
 
 def test_a_model_that_cannot_be_copied_is_refused_with_a_reason():

@@ -174,35 +174,35 @@ def extendable(**options):
 
 def test_before_a_look_further_members_join():
     rce = extendable()
-    first = list(rce.certifying_members_.models)
+    first = list(rce.members_.certifying.models)
     assert rce.extend(10) is rce
-    assert rce.certifying_members_.models[:13] == first
-    assert len(rce.certifying_members_) == 23
+    assert rce.members_.certifying.models[:13] == first
+    assert len(rce.members_.certifying) == 23
     assert len(rce.explain(ROWS[:1])[0].votes) == 23
 
 
 @pytest.mark.parametrize("look", ["explain", "certify", "frontier"])
 def test_after_a_look_further_members_replace_those_that_were_looked_at(look):
     rce = extendable()
-    first = {id(model) for model in rce.certifying_members_.models}
+    first = {id(model) for model in rce.members_.certifying.models}
     {
         "explain": lambda: rce.explain(ROWS[:1]),
         "certify": lambda: rce.certify(ROWS[:1], target=1),
         "frontier": lambda: rce.frontier(ROWS[0]),
     }[look]()
     rce.extend(20)
-    assert len(rce.certifying_members_) == 20
-    assert not first & {id(model) for model in rce.certifying_members_.models}
+    assert len(rce.members_.certifying) == 20
+    assert not first & {id(model) for model in rce.members_.certifying.models}
     rce.extend(5)  # nobody has looked at the new ones yet
-    assert len(rce.certifying_members_) == 25
+    assert len(rce.members_.certifying) == 25
 
 
 def test_every_extension_draws_members_of_its_own():
     rce = extendable().extend(10).extend(10)
-    weights = {model.coef_.tobytes() for model in [*rce.certifying_members_.models, *rce.search_members_.models]}
+    weights = {model.coef_.tobytes() for model in [*rce.members_.certifying.models, *rce.members_.search.models]}
     assert len(weights) == 9 + 13 + 10 + 10
     again = extendable().extend(10).extend(10)
-    for one, other in zip(rce.certifying_members_.models, again.certifying_members_.models, strict=True):
+    for one, other in zip(rce.members_.certifying.models, again.members_.certifying.models, strict=True):
         np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
@@ -217,7 +217,7 @@ def test_too_few_to_certify_alone_are_refused_before_they_are_trained():
     rce.explain(ROWS[:1])
     with pytest.raises(UnreachableGuarantee, match="2 models cannot certify"):
         rce.extend(2)
-    assert len(rce.certifying_members_) == 13
+    assert len(rce.members_.certifying) == 13
 
 
 def test_where_none_can_be_drawn_none_can_be_added():

@@ -104,7 +104,7 @@ def test_the_picture_marks_what_is_handed_out(frontier, tmp_path):
 
 def test_members_too_few_to_certify_can_still_steer_the_papers_search(rce):
     few = brce.BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(5, 25), random_state=0, verbose=-1)
-    assert len(few.fit(X[:200], Y[:200]).search_members_) < few.guarantee_.min_models()
+    assert len(few.fit(X[:200], Y[:200]).members_.search) < few.guarantee_.min_models()
     assert "paper" in set(few.frontier(X[205]).to_frame()["kind"])
 
 

@@ -29,10 +29,10 @@ def demo(
     with friendly_errors():
         console.print("Training a bank's model, and bootstrapped siblings of it to search with and to certify with ...")
         story = prepare(delta=delta, confidence=confidence, seed=seed, n_jobs=check_jobs(jobs))
-        rce, certifying = story.rce, story.rce.certifying_members_ or ()
+        rce, certifying = story.rce, story.rce.members_.certifying or ()
         console.print(f"{story.loans}. The model is right for {story.accuracy:.0%} of unseen applicants.")
         console.print(
-            f"{len(rce.search_members_)} members search, {len(certifying)} others certify. {RULES_IN_WORDS}\n"
+            f"{len(rce.members_.search)} members search, {len(certifying)} others certify. {RULES_IN_WORDS}\n"
         )
         result = story.explain()
         for name, item in zip(result.row_names, result, strict=True):

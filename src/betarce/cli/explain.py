@@ -144,10 +144,10 @@ def _print_answers(job: "Job", result: "Result", label: str) -> None:
     from betarce.cli.terminal import Console
 
     console = Console(highlight=False)
-    certifying = job.rce.certifying_members_ or ()
+    certifying = job.rce.members_.certifying or ()
     right = "" if known(job.accuracy) is None else f" It is right for {job.accuracy:.0%} of rows kept aside."
     console.print(
-        f"The model learnt from {job.n_rows:,} rows.{right} {len(job.rce.search_members_)} members search, "
+        f"The model learnt from {job.n_rows:,} rows.{right} {len(job.rce.members_.search)} members search, "
         f"{len(certifying)} others certify.\n"
     )
     for name, item in zip(result.row_names, result, strict=True):
@@ -180,8 +180,8 @@ def _document(job: "Job", result: "Result", findings: Sequence["Finding"], warne
         "warnings": list(warned),
         "rows_learnt_from": job.n_rows,
         "accuracy": known(job.accuracy),
-        "search_members": len(job.rce.search_members_),
-        "certifying_members": len(job.rce.certifying_members_ or ()),
+        "search_members": len(job.rce.members_.search),
+        "certifying_members": len(job.rce.members_.certifying or ()),
         "rows_already_there": job.n_there,
         "rows_not_explained": job.n_more,
         "result": loads(result.to_json()),

@@ -13,12 +13,13 @@ from betarce.comparison.grids import Grid, check_grids
 from betarce.comparison.scene import MEANS, Scene
 from betarce.errors import InvalidInput
 from betarce.explainers import EXPLAINERS, Dice, check_explainer
+from betarce.members import deal
 from betarce.plotting.labels import write_labels
 from betarce.plotting.style import BLUE, GREEN, GREY, ORANGE, new_axes
 from betarce.progress import progress
 from betarce.robustify import BetaRCE
 from betarce.seeding import check_seed
-from betarce.spaces import Given, check_space
+from betarce.spaces import Given
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +196,7 @@ def compare(
     with progress("Comparing methods", total=len(chosen_methods), verbose=verbose) as advance:
         for name, method in chosen_methods.items():
             if isinstance(method, str) and method in FORMS:
-                rce = ours if method == "betarce" else _paper(ours, space, X_train, y_train, settings)
+                rce = ours if method == "betarce" else _paper(ours, settings)
                 answer = answer_of(rce, scene)
             else:
                 answer = arena.run(method, name, chosen.get(name, {}), scene)
@@ -204,25 +205,26 @@ def compare(
     return Comparison(pd.concat(tables, ignore_index=True), chosen, delta)
 
 
-def _paper(ours: BetaRCE, space: Any, X_train: Any, y_train: Any, settings: Mapping[str, Any]) -> BetaRCE:
+def _paper(ours: BetaRCE, settings: Mapping[str, Any]) -> BetaRCE:
     """Give the paper's form, on as many members as it needs."""
-    form = FORMS["betarce-paper"]
+    form, space, seed = FORMS["betarce-paper"], ours.members_.space, settings["random_state"]
     n, _ = form.sizes("auto", form.guarantee(settings["delta"], settings["confidence"]))
-    given = isinstance(check_space(space), Given)
-    members = ours.search_members_.models if given else ours.fresh_members(n, role="paper").models
+    there = ours.members_.draw_of("search") if isinstance(space, Given) else ours.fresh_draw(n, role="paper")
+    draws = deal(there, {"search": len(there)}, seed=seed)
+    members = ours.subject_.members(draws, space=space, seed=seed)
     paper = BetaRCE(
         ours.model_,
-        space=Given(members),
+        space=space,
         base=ours.base,
         features=ours.features_,
         search=form.searching({}),
         certify_on=form.certify_on,
         prior=form.prior,
-        n_models=len(members),
+        n_models=len(there),
         verbose=-1,
         **settings,
     )
-    return paper.fit(X_train, y_train)
+    return paper.fit_with(ours.subject_, members, seed=seed)
 
 
 def _named(methods: Iterable[Any]) -> dict[str, Any]:

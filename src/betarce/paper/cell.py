@@ -40,9 +40,8 @@ from betarce.comparison.scene import Scene
 from betarce.datasets import load
 from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning
-from betarce.explainers import Problem
 from betarce.features import FeatureSpace
-from betarce.members import warn_of_odd_members
+from betarce.members import Draw, deal
 from betarce.models.families import paper_model
 from betarce.models.recipe import Recipe, Table
 from betarce.paper.base_cache import Remembered
@@ -53,9 +52,11 @@ from betarce.paper.reuse import Entry, Reuse, check_rows, check_same
 from betarce.paper.trained_members import kept_members
 from betarce.posterior import Certificate, Guarantee, interval
 from betarce.robustify import BetaRCE
-from betarce.robustify.model import explained_model, probe_rows
+from betarce.robustify.model import explained_model
+from betarce.robustify.odd_members import warn_of_odd_members
+from betarce.robustify.subject import Subject
 from betarce.seeding import derive, generator
-from betarce.spaces import Given, check_space
+from betarce.spaces import check_space
 
 
 def run_cell(
@@ -132,18 +133,16 @@ class _Stage:
         self.reused, self.earlier = (reuse.methods, reuse.records_of(cell)) if reuse else ((), {})
         self.fold = cut(cell, plan)
         self.seed = plan.shared_seed(cell)
-        self.table = Table(self.fold.X_train, self.fold.y_train)
-        self.features = FeatureSpace.infer(self.fold.X_train)
-        self.model = explained_model(paper_model(cell.family), self.table, derive(self.seed, "model"))
-        self.problem = Problem(
-            self._ensemble([self.model]), self.features, self.fold.X_train, np.asarray(self.fold.y_train)
-        )
+        table = Table(self.fold.X_train, self.fold.y_train)
+        model = explained_model(paper_model(cell.family), table, derive(self.seed, "model"))
+        self.subject = Subject(model, table, FeatureSpace.infer(self.fold.X_train))
+        self.problem = self.subject.problem
         self.scene = Scene.of(self.problem, self.fold.X_test[: plan.rows], None)
         n_search, n_certify = plan.pool_sizes(cell.family)
         self.searching = self._drawn("search", n_search)
         self.certifying = self._drawn("certify", n_certify)
-        pools = [self._ensemble(models) for models in (self.searching, self.certifying) if models]
-        warn_of_odd_members(pools, self.fold.X_train, check_space(cell.space), self.model)
+        pools = [self._ensemble(drawn) for drawn in (self.searching, self.certifying) if drawn]
+        warn_of_odd_members(pools, self.fold.X_train, check_space(cell.space), model)
         audited = dict.fromkeys([cell.space, *plan.audit_spaces])
         self.audits = {
             space: self._ensemble(self._drawn("audit", plan.audit_members, space=space)) for space in audited
@@ -154,7 +153,7 @@ class _Stage:
     @property
     def accuracy(self) -> float:
         """Of the model, on the whole part that is explained."""
-        return float(np.mean(self.model.predict(self.fold.X_test) == self.fold.y_test))
+        return float(np.mean(self.subject.model.predict(self.fold.X_test) == self.fold.y_test))
 
     @property
     def names(self) -> IntArray:
@@ -177,20 +176,19 @@ class _Stage:
 
     # Members
 
-    def _drawn(self, role: str, n: int, *, space: str = "") -> list[object]:
+    def _drawn(self, role: str, n: int, *, space: str = "") -> Draw:
         """Draw members for a role in the cell of this space, its own by default."""
         cell = replace(self.cell, space=space or self.cell.space)
         if not n:
-            return []
-        seed = self.plan.seed_of(cell)
-        return kept_members(self.store, check_space(cell.space), Recipe(self.model), self.table, role, n, seed=seed)
+            return Draw([], ())
+        recipe, seed = Recipe(self.subject.model), self.plan.seed_of(cell)
+        return kept_members(self.store, check_space(cell.space), recipe, self.subject.table, role, n, seed=seed)
 
     def _judges(self) -> Ensemble:
         return self._ensemble(self._drawn("tune", self.plan.tuning_members))
 
-    def _ensemble(self, models: list[object]) -> Ensemble:
-        probe = probe_rows(self.fold.X_train, self.features)
-        return Ensemble(models, np.unique(self.fold.y_train), features=self.features, probe=probe)
+    def _ensemble(self, drawn: Draw) -> Ensemble:
+        return self.subject.ensemble(drawn.models)
 
     # Methods of others
 
@@ -246,25 +244,28 @@ class _Stage:
 
     def _fitted(self, method: Method, guarantee: Guarantee) -> BetaRCE:
         """Give a form of BetaRCE for one guarantee, on members that are trained already."""
-        form = FORMS[method.method]
+        form, space = FORMS[method.method], check_space(self.cell.space)
         n_search, n_certify = self.plan.sizes(method, guarantee, self.cell.family)
         rce = BetaRCE(
-            self.model,
-            space=Given([*self.searching[:n_search], *self.certifying[:n_certify]]),
+            self.subject.model,
+            space=space,
             search=form.searching(method.parameters),
             certify_on=form.certify_on,
             n_models=(n_search, n_certify) if n_certify else n_search,
-            features=self.features,
+            features=self.subject.features,
             random_state=self.seed,
             verbose=-1,
             delta=guarantee.delta,
             confidence=guarantee.confidence,
             prior=guarantee.prior,
         )
+        there = self.searching.take(range(n_search)) + self.certifying.take(range(n_certify))
+        draws = deal(there, {"search": n_search, **({"certify": n_certify} if n_certify else {})}, seed=self.seed)
         with warnings.catch_warnings():
             # These are parts of the same members: warnings would repeat those of the whole.
             warnings.simplefilter("ignore", BetarceWarning)
-            return rce.fit(self.fold.X_train, self.fold.y_train)
+            members = self.subject.members(draws, space=space, seed=self.plan.seed_of(self.cell))
+        return rce.fit_with(self.subject, members, seed=self.seed)
 
     def _own(self, fitted: BetaRCE | None, method: Method, base_name: str) -> tuple[Answer, dict[str, Any]]:
         assert fitted is not None  # methods that are taken over are not asked

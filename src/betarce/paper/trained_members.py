@@ -7,7 +7,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray
 from betarce.errors import CorruptFile, MemberWarning
-from betarce.members import draw_members
+from betarce.members import Draw, draw_members, origins_of, plan_members
 from betarce.models.recipe import Recipe, Table
 from betarce.models.stored import pack, unpack
 from betarce.paper.cache import Store, fingerprint_of
@@ -16,9 +16,7 @@ from betarce.spaces import Space
 _SAID = "said"
 
 
-def kept_members(
-    store: Store, space: Space, recipe: Recipe, table: Table, role: str, n: int, *, seed: int
-) -> list[object]:
+def kept_members(store: Store, space: Space, recipe: Recipe, table: Table, role: str, n: int, *, seed: int) -> Draw:
     """Give `n` members for a role, as `draw_members` would train them on one worker; from the store if they are there.
 
     What was said about their training is said again.
@@ -39,15 +37,15 @@ def kept_members(
         said, models = kept
         for text in said:
             warnings.warn(text, MemberWarning)
-        return models
+        return Draw(models, origins_of(plan_members(space, recipe, table, role, n, seed=seed)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MemberWarning)
-        models = draw_members(space, recipe, table, {role: n}, seed=seed, verbose=-1)[role].models
+        drawn = draw_members(space, recipe, table, {role: n}, seed=seed, verbose=-1)[role]
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     texts = [str(each.message) for each in caught if issubclass(each.category, MemberWarning)]
-    store.write(definition, {**pack(models), _SAID: np.array(texts, dtype=np.str_)})
-    return models
+    store.write(definition, {**pack(drawn.models), _SAID: np.array(texts, dtype=np.str_)})
+    return drawn
 
 
 def _decoded(arrays: dict[str, AnyArray], n: int) -> tuple[list[str], list[object]]:

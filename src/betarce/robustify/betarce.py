@@ -1,7 +1,7 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from betarce.errors import InvalidInput
 from betarce.explainers import Closest, Explainer, Problem, check_explainer
 from betarce.features import FeatureSpace, Rules, check_table, row_names
 from betarce.features.alignment import aligned_rows, aligned_values
-from betarce.members import Draw, draw_members, warn_of_odd_members
+from betarce.members import Draw, Members, draw_members
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior, check_vote_decides
 from betarce.results.result import Result, RobustCounterfactual, Which, own_rules
@@ -29,16 +29,16 @@ from betarce.robustify.certify import (
     Verdicts,
     certificate_of,
     certify_points,
-    check_disjoint,
     walk_ladders,
 )
-from betarce.robustify.model import check_answers, check_model, explained_model, probe_rows
+from betarce.robustify.model import check_model, explained_model
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
 from betarce.robustify.settings import check_features
 from betarce.robustify.sizes import announcement, role_sizes
 from betarce.robustify.statuses import answers
 from betarce.robustify.statuses import unreadable as unreadable_row
 from betarce.robustify.steer import Steering, Task, check_search
+from betarce.robustify.subject import Subject
 from betarce.robustify.tradeoff import Frontier, tradeoff
 from betarce.search import FrontierSearch, GrowingSpheresSearch, Ladders
 from betarce.seeding import check_seed, derive
@@ -98,15 +98,18 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     ----------
     model_ : classifier
         The model explained.
-    search_members_, certifying_members_ : Ensemble
-        The retrained models that steer and those that decide; None for the latter with `certify_on="search"`.
+    members_ : Members
+        The retrained models by role: `members_.search` steer, `members_.certifying` decide (None with
+        `certify_on="search"`), `members_.audit` measure, once `audit` was called; and how they were drawn.
     features_ : FeatureSpace
     classes_ : array
     guarantee_ : Guarantee
     problem_ : Problem
         What explainers are told: the model, the features, the training rows.
-    n_redrawn_ : int
-        Bootstrap samples that lost a class and were drawn again.
+    subject_ : Subject
+        The model explained, its training table, and its features.
+    seed_ : int
+        What every row's own seed is derived from.
 
     Examples
     --------
@@ -167,37 +170,58 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         y : Series or array of shape (n,)
             The labels.
         """
-        guarantee, search = self._guarantee(), check_search(self.search)
-        self._space = check_space(self.space)
+        guarantee = self._guarantee()
+        check_search(self.search)
+        space = check_space(self.space)
         check_explainer(self.base)
         check_n_jobs(self.n_jobs)
-        table = check_table(X)
-        features = check_features(self.features, table, self.max_changes)
-        labels = check_labels(y, len(table))
-        self._seed = check_seed(self.random_state)
-        self._table = Table(table, labels)
+        raw = check_table(X)
+        features = check_features(self.features, raw, self.max_changes)
+        table, seed = Table(raw, check_labels(y, len(raw))), check_seed(self.random_state)
         check_model(self.model)
-        self.model_ = explained_model(self.model, self._table, derive(self._seed, "model"))
-        self.classes_ = np.unique(np.asarray(getattr(self.model_, "classes_", labels)))
-        points = features.encode(table)
-        self._probe = probe_rows(points, features)
-        self.features_ = features
-        model = self._ensemble([self.model_])  # a model that cannot answer says so before an hour of training
-        sizes = role_sizes(self.n_models, self.certify_on, guarantee, self._space, model.kind)
-        kind = model.kind
-        draws = self._draw(sizes, lambda seconds: announcement(self.n_models, sizes, guarantee, kind, seconds))
-        self.n_redrawn_ = sum(draw.redrawn for draw in draws.values())
-        self.search_members_: Ensemble = self._ensemble(draws["search"].models)
-        self.certifying_members_: Ensemble | None = None
-        if "certify" in draws:
-            self.certifying_members_ = self._ensemble(draws["certify"].models)
-            check_disjoint(self.search_members_, self.certifying_members_)
-        self._looked, self._n_extended = False, 0
+        model = explained_model(self.model, table, derive(seed, "model"))
+        subject = Subject(model, table, features)
+        kind = subject.problem.model.kind  # a model that cannot answer says so before an hour of training
+        sizes = role_sizes(self.n_models, self.certify_on, guarantee, space, kind)
+        draws = draw_members(
+            space,
+            Recipe(model),
+            table,
+            sizes,
+            seed=seed,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            announce=lambda seconds: announcement(self.n_models, sizes, guarantee, kind, seconds),
+        )
+        return self.fit_with(subject, subject.members(draws, space=space, seed=seed), seed=seed)
+
+    def fit_with(self, subject: Subject, members: Members, *, seed: int) -> "BetaRCE":
+        """Take a trained model and members that exist already: nothing is trained.
+
+        `fit` ends here, and so does whatever loads a fitted explainer or shares members among several: the same
+        parameters, subject, members and seed explain to the same bits.
+
+        Parameters
+        ----------
+        subject : Subject
+            The model explained, its training table, and its features.
+        members : Members
+            The retrained models by role; with `certify_on="search"` none that certify.
+        seed : int
+            What every row's own seed is derived from.
+        """
+        if members.steered != (self.certify_on == "search"):
+            there = "none" if members.steered else f"{len(members.voters)}"
+            raise InvalidInput(
+                f"`members` must have certifying members exactly if `certify_on` is 'holdout'; got {there} with "
+                f"certify_on={self.certify_on!r}."
+            )
+        check_explainer(self.base)
+        self.subject_, self.members_, self.seed_ = subject, members, seed
+        self.model_, self.classes_ = subject.model, subject.classes
         self._fitted_with = snapshot(self, NEED_FIT)
         self._honoured = snapshot(self, HONOURED)
-        self._set_up(guarantee, search, features)
-        roles = [self.search_members_, *([self.certifying_members_] if self.certifying_members_ else [])]
-        self._varied = warn_of_odd_members(roles, self.problem_.X_train, self._space, self.model_)
+        self._set_up(self._guarantee(), check_search(self.search), subject)
         return self
 
     def explain(self, X: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Result:
@@ -231,8 +255,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             target = aligned_values(target, table, what="target")
             base_points = aligned_rows(base_points, table, what="base_points")
             batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
-            walks = walk_ladders(ladders, batch.targets, self._voters(), self.guarantee_)
-            found = answers(batch, ladders, walks, self.features_, self._certificate, self._voters())
+            walks = walk_ladders(ladders, batch.targets, self.members_.voters, self.guarantee_)
+            found = answers(batch, ladders, walks, self.features_, self._certificate, self.members_.voters)
             answered = iter(self._with_advice(found, batch))
         items = [
             unreadable_row(name, unreadable[i], self.features_) if i in unreadable else next(answered)
@@ -264,11 +288,13 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"`x` must be a single row; got {len(table)}.")
         point = self.features_.encode(table, what="x")
         batch, ladders = self._ladders(point, row_names(table), np.arange(1), target, base_points, overrides)
-        n = len(self.search_members_)
+        n = len(self.members_.search)
         # Few members can steer, but not certify: then the paper's search asks all of them.
         quorum = self.guarantee_.quorum(n) if n >= self.guarantee_.min_models() else n
-        paper = Steering(GrowingSpheresSearch(), self.problem_, self.search_members_, quorum)
-        return tradeoff(batch, ladders, paper.ladders(batch.task), self._voters(), self.guarantee_, self.features_)
+        paper = Steering(GrowingSpheresSearch(), self.problem_, self.members_.search, quorum)
+        return tradeoff(
+            batch, ladders, paper.ladders(batch.task), self.members_.voters, self.guarantee_, self.features_
+        )
 
     def certify(self, points: Any, target: Any) -> Verdicts:
         """Give a verdict on counterfactuals from any other tool.
@@ -287,15 +313,15 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         table = check_table(points, what="points")
         rows, index = self.features_.encode(table, what="points"), row_names(table)
         targets = accepted(aligned_values(target, table, what="target"), self.classes_, len(rows))
-        self._looked = True
+        self.members_ = self.members_.looked_at()
         votes = certify_points(
             rows,
             targets,
-            self._voters(),
+            self.members_.voters,
             self.guarantee_,
-            steered=self._steered,
-            space=repr(self._space),
-            varied=self._varied,
+            steered=self.members_.steered,
+            space=repr(self.members_.space),
+            varied=self.members_.varied,
         )
         agrees = self.problem_.is_target(rows, targets)
         return Verdicts([Verdict(vote, bool(agree)) for vote, agree in zip(votes, agrees, strict=True)], index)
@@ -317,7 +343,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             which each is valid); NaN where there is no such point.
         """
         self._refresh()
-        fresh = self.fresh_members(n_models)
+        fresh = self._auditors(n_models)
         promised = [
             item.certificate.lower_bound if item.status == "certified" and item.certificate else np.nan
             for item in result
@@ -334,17 +360,19 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         role : str
             What they are for; another role gives other members.
         """
+        return self._ensemble(self.fresh_draw(n_models, role=role))
+
+    def fresh_draw(self, n_models: int, *, role: str = "audit") -> Draw:
+        """Draw further models as `fresh_members` does, each with its name and seed."""
         check_is_fitted(self)
-        if isinstance(self._space, Given):
+        if isinstance(self.members_.space, Given):
             raise InvalidInput(
                 "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
                 "and ask them, for instance with betarce.metrics.empirical_robustness."
             )
         if role in ("search", "certify"):
             raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")
-        if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
-            raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
-        return self._ensemble(self._draw({role: n_models})[role].models)
+        return self._draw(role, _check_count(n_models))
 
     def extend(self, n_models: int) -> "BetaRCE":
         """Draw and train further certifying members.
@@ -369,25 +397,20 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> rce = BetaRCE(LogisticRegression(max_iter=5000), n_models=(10, 46), random_state=0, verbose=-1)
         >>> rce = rce.fit(X[:, :4], y)
-        >>> len(rce.extend(57).certifying_members_)  # 46 + 57, nobody has looked yet
+        >>> len(rce.extend(57).members_.certifying)  # 46 + 57, nobody has looked yet
         103
         """
         self._refresh()
-        if self.certifying_members_ is None or isinstance(self._space, Given):
-            why = (
-                "Given(models) has none left to draw"
-                if isinstance(self._space, Given)
-                else "the search members certify"
-            )
+        members = self.members_
+        if members.certifying is None or isinstance(members.space, Given):
+            why = "the search members certify" if members.certifying is None else "Given(models) has none left to draw"
             raise InvalidInput(f"`extend` needs a space to draw certifying members from, but {why}. Fit anew instead.")
-        if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
-            raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
-        kept = [] if self._looked else self.certifying_members_.models
-        self.guarantee_.quorum(len(kept) + int(n_models))  # before anything is trained
-        self._n_extended += 1
-        role = f"certify/{self._n_extended}"
-        self.certifying_members_ = self._ensemble([*kept, *self._draw({role: int(n_models)})[role].models])
-        self._looked = False
+        n, kept = _check_count(n_models), members.draw_of("certifying")
+        if members.looked:
+            kept = kept.take([])
+        self.guarantee_.quorum(len(kept) + n)  # before anything is trained
+        drawn = kept + self._draw(f"certify/{members.n_extensions + 1}", n)
+        self.members_ = members.with_certifying(self._ensemble(drawn), drawn.origins)
         return self
 
     # Fitting
@@ -398,18 +421,17 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         check_vote_decides(guarantee)
         return guarantee
 
-    def _set_up(self, guarantee: Guarantee, search: Any, features: FeatureSpace) -> None:
+    def _set_up(self, guarantee: Guarantee, search: Any, subject: Subject) -> None:
         """Put everything in place that needs no training."""
-        n = len(self.search_members_)
+        n = len(self.members_.search)
         # A point at the edge of the quorum would fail a second vote about every other time.
-        quorum = guarantee.quorum(n) if self.certifying_members_ is None else n
-        guarantee.quorum(len(self._voters()))
-        points = features.encode(self._table.X)
-        problem = Problem(self._ensemble([self.model_]), features, points, np.asarray(self._table.y))
-        self._steering = Steering(search, problem, self.search_members_, quorum)
+        quorum = guarantee.quorum(n) if self.members_.steered else n
+        guarantee.quorum(len(self.members_.voters))
+        self._steering = Steering(search, subject.problem, self.members_.search, quorum)
         self.guarantee_: Guarantee = guarantee
-        self.features_ = features
-        self.problem_: Problem = problem
+        self.features_: FeatureSpace = subject.features
+        self.problem_: Problem = subject.problem
+        self.subject_ = subject
         self._finder = search
 
     def _refresh(self) -> None:
@@ -419,34 +441,42 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         now = snapshot(self, HONOURED)
         if not changed(self._honoured, now):
             return
-        features = self.features_
+        subject = self.subject_
         if set(changed(self._honoured, now)) & {"features", "max_changes"}:
-            features = check_features(self.features, self._table.X, self.max_changes)
+            features = check_features(self.features, subject.table.X, self.max_changes)
             if not features.reads_like(self.features_):
                 raise InvalidInput(
                     "`features` was changed after `fit` and says that columns are something else than the members were "
                     "trained with: call `fit` again. Rules on how values may move can be changed without it."
                 )
+            subject = replace(subject, features=features)
         check_explainer(self.base)
-        self._set_up(self._guarantee(), check_search(self.search), features)
+        self._set_up(self._guarantee(), check_search(self.search), subject)
         self._honoured = now
 
-    def _draw(self, sizes: Mapping[str, int], announce: Callable[[float], str] | None = None) -> dict[str, Draw]:
-        return draw_members(
-            self._space,
+    def _draw(self, role: str, n: int) -> Draw:
+        drawn = draw_members(
+            self.members_.space,
             Recipe(self.model_),
-            self._table,
-            sizes,
-            seed=self._seed,
+            self.subject_.table,
+            {role: n},
+            seed=self.members_.seed,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-            announce=announce,
         )
+        return drawn[role]
 
-    def _ensemble(self, models: list[object]) -> Ensemble:
-        ensemble = Ensemble(models, self.classes_, features=self.features_, probe=self._probe)
-        check_answers(ensemble, self._probe)
-        return ensemble
+    def _ensemble(self, drawn: Draw) -> Ensemble:
+        return self.subject_.ensemble(drawn.models)
+
+    def _auditors(self, n_models: int) -> Ensemble:
+        """Give audit members: those that are there if they are as many, else fresh ones."""
+        audit = self.members_.audit
+        if audit is None or len(audit) != _check_count(n_models):
+            drawn = self.fresh_draw(n_models)
+            audit = self._ensemble(drawn)
+            self.members_ = self.members_.with_audit(audit, drawn.origins)
+        return audit
 
     # Explaining
 
@@ -460,7 +490,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         overrides: Any,
     ) -> tuple[Batch, Ladders]:
         """Find the base of every row that was kept, then the ladder that leads up from where its search starts."""
-        self._looked = True
+        self.members_ = self.members_.looked_at()
         current = np.searchsorted(self.classes_, self.problem_.model.labels(originals)[:, 0])
         everyone = np.zeros(len(names), dtype=np.intp)
         everyone[kept] = current
@@ -512,27 +542,20 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     def _seeds(self, originals: FloatArray, targets: BoolArray, purpose: str) -> list[int]:
         """Give each row a seed by what it is, not by where it stands: a batch's composition changes nothing."""
         return [
-            derive(self._seed, purpose, row.tobytes(), target.tobytes())
+            derive(self.seed_, purpose, row.tobytes(), target.tobytes())
             for row, target in zip(originals + 0.0, targets, strict=True)
         ]
-
-    @property
-    def _steered(self) -> bool:
-        return self.certifying_members_ is None
-
-    def _voters(self) -> Ensemble:
-        return self.search_members_ if self.certifying_members_ is None else self.certifying_members_
 
     def _certificate(self, point: FloatArray, target: BoolArray, n_agree: int) -> Certificate:
         return certificate_of(
             point,
             named(target, self.classes_),
             n_agree,
-            len(self._voters()),
+            len(self.members_.voters),
             self.guarantee_,
-            steered=self._steered,
-            space=repr(self._space),
-            varied=self._varied,
+            steered=self.members_.steered,
+            space=repr(self.members_.space),
+            varied=self.members_.varied,
         )
 
     def _validity(self, item: RobustCounterfactual, which: Which, members: Ensemble) -> float:
@@ -541,3 +564,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             return np.nan
         wanted = np.isin(self.classes_, item.target)[None]
         return float(members.votes(point[None], wanted)[0] / len(members))
+
+
+def _check_count(n_models: Any) -> int:
+    if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
+        raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
+    return int(n_models)

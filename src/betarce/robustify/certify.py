@@ -10,7 +10,6 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
-from betarce.errors import InvalidInput
 from betarce.posterior import Certificate, Guarantee
 from betarce.search import Ladders
 from betarce.targets import named, plain
@@ -32,24 +31,6 @@ def fingerprint(point: FloatArray) -> str:
     values = np.ascontiguousarray(point, dtype="<f8") + 0.0
     values[np.isnan(values)] = np.nan
     return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
-
-
-def check_disjoint(steering: Ensemble, deciding: Ensemble) -> None:
-    """Refuse to certify with members that steered the search.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> a, b = (DummyClassifier().fit([[0], [1]], [0, 1]) for _ in range(2))
-    >>> check_disjoint(Ensemble([a], [0, 1]), Ensemble([b], [0, 1]))
-    >>> check_disjoint(Ensemble([a], [0, 1]), Ensemble([a, b], [0, 1]))
-    Traceback (most recent call last):
-    betarce.errors.InvalidInput: 1 of 2 certifying members also steered the search. Draw them anew.
-    """
-    seen = {id(model) for model in steering.models}
-    shared = sum(id(model) in seen for model in deciding.models)
-    if shared:
-        raise InvalidInput(f"{shared} of {len(deciding)} certifying members also steered the search. Draw them anew.")
 
 
 def certify_points(

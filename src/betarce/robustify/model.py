@@ -8,14 +8,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from betarce.arrays import FloatArray
-from betarce.ensemble import Ensemble
 from betarce.errors import UnusableModel
-from betarce.features import FeatureSpace
 from betarce.models.recipe import Table, fresh_copy, seed_everything
-
-_PROBE_ROWS = 64
-_MOST_LEVELS = 256
 
 
 def check_model(model: object) -> None:
@@ -98,29 +92,6 @@ def _advice(model: Any, table: Table, seed: int) -> str:
                 "that does."
             )
     return "It must take the table as it is: put encoders and imputers in front of it in a Pipeline."
-
-
-def probe_rows(points: FloatArray, features: FeatureSpace) -> FloatArray:
-    """Pick training rows that show every category at least once, to try models on."""
-    some = [np.linspace(0, len(points) - 1, min(_PROBE_ROWS, len(points))).astype(int)]
-    for j, column in enumerate(features.columns):
-        if column.levels is not None:
-            some.append(np.unique(points[:, j], return_index=True)[1][:_MOST_LEVELS])
-    return np.asarray(points[np.unique(np.concatenate(some))])
-
-
-def check_answers(ensemble: Ensemble, probe: FloatArray) -> None:
-    """Let every model answer for some training rows, lest one fails in the middle of a search."""
-    try:
-        ensemble.labels(probe)
-    except UnusableModel:
-        raise
-    except Exception as error:
-        raise UnusableModel(
-            f"A model could not answer for rows of the training table: {type(error).__name__}: {error}. If it does not "
-            "know a category that its own sample lacked, let its encoder ignore such categories, for instance "
-            'OneHotEncoder(handle_unknown="ignore").'
-        ) from error
 
 
 def _is_fitted(model: Any, table: Table) -> bool:

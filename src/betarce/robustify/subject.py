@@ -1,0 +1,109 @@
+"""What is explained: a trained model, the table that it was trained on, and what may change in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from betarce.arrays import AnyArray, FloatArray
+from betarce.ensemble import Ensemble
+from betarce.errors import UnusableModel
+from betarce.explainers import Problem
+from betarce.features import FeatureSpace
+from betarce.members import Draw, Members
+from betarce.models.recipe import Table
+from betarce.robustify.odd_members import warn_of_odd_members
+from betarce.spaces import Space
+
+_PROBE_ROWS = 64
+_MOST_LEVELS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model to be explained, before any member is asked.
+
+    Attributes
+    ----------
+    model : classifier
+        Fitted.
+    table : Table
+        The training rows and their labels, in the user's own form.
+    features : FeatureSpace
+        How the table is read, and what may change.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> subject = Subject(LogisticRegression().fit(X, y), Table(X, y), FeatureSpace.infer(X))
+    >>> subject.problem.model
+    Ensemble(1 x LogisticRegression, classes=[0, 1], stacked)
+    """
+
+    model: Any
+    table: Table
+    features: FeatureSpace
+
+    @cached_property
+    def classes(self) -> AnyArray:
+        """The labels, sorted."""
+        return np.unique(np.asarray(getattr(self.model, "classes_", self.table.y)))
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """The training rows as points, shape (n, d)."""
+        return self.features.encode(self.table.X)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """What explainers are told."""
+        return Problem(self.ensemble([self.model]), self.features, self.points, np.asarray(self.table.y))
+
+    def ensemble(self, models: list[object]) -> Ensemble:
+        """Let models vote together on points of this table, once each has answered for some training rows."""
+        ensemble = Ensemble(models, self.classes, features=self.features, probe=self._probe)
+        _check_answers(ensemble, self._probe)
+        return ensemble
+
+    def members(self, draws: Mapping[str, Draw], *, space: Space, seed: int) -> Members:
+        """Put the draws named "search" and "certify" into their roles; warn if they cannot say much.
+
+        Parameters
+        ----------
+        draws : mapping of str to Draw
+            Without "certify", the search members decide, as in the paper.
+        space : space
+            What they were drawn from.
+        seed : int
+            The seed that they were derived from.
+        """
+        members = Members.of(draws, self.ensemble, space=space, seed=seed)
+        varied = warn_of_odd_members(members.ensembles.values(), self.points, space, self.model)
+        return replace(members, varied=varied)
+
+    @cached_property
+    def _probe(self) -> FloatArray:
+        """Training rows that show every category at least once, to try models on."""
+        points = self.points
+        some = [np.linspace(0, len(points) - 1, min(_PROBE_ROWS, len(points))).astype(int)]
+        for j, column in enumerate(self.features.columns):
+            if column.levels is not None:
+                some.append(np.unique(points[:, j], return_index=True)[1][:_MOST_LEVELS])
+        return np.asarray(points[np.unique(np.concatenate(some))])
+
+
+def _check_answers(ensemble: Ensemble, probe: FloatArray) -> None:
+    """Let every model answer for some training rows, lest one fails in the middle of a search."""
+    try:
+        ensemble.labels(probe)
+    except UnusableModel:
+        raise
+    except Exception as error:
+        raise UnusableModel(
+            f"A model could not answer for rows of the training table: {type(error).__name__}: {error}. If it does not "
+            "know a category that its own sample lacked, let its encoder ignore such categories, for instance "
+            'OneHotEncoder(handle_unknown="ignore").'
+        ) from error
