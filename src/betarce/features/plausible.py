@@ -9,8 +9,8 @@ from typing import Any, get_args
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray
-from betarce.features.columns import Column
-from betarce.features.rules import Kind, Rule
+from betarce.features.columns import Column, Kind
+from betarce.features.rules import Rule
 from betarce.features.space import FeatureSpace
 
 _NUMBERS = ("continuous", "integer", "binary")

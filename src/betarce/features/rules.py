@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from betarce.errors import InvalidInput
+from betarce.features.columns import Kind
 from betarce.features.formula import Formula
-
-Kind = Literal["continuous", "integer", "binary", "categorical", "ordinal"]
 
 
 @dataclass(frozen=True)

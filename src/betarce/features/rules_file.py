@@ -35,7 +35,8 @@ from typing import Any, get_args
 
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import rules as make
-from betarce.features.rules import Kind, Rule
+from betarce.features.columns import Kind
+from betarce.features.rules import Rule
 from betarce.storage.documents import parse_toml, parse_yaml
 from betarce.storage.files import MOST_BYTES_BY_HAND, check_path, read_text
 

@@ -107,7 +107,9 @@ def _section_names(space: FeatureSpace) -> list[str]:
 
 def _section(key: str, column: Column, rule: Rule, note: str) -> list[str]:
     missing = ", may be missing" if column.missing else ""
-    lines = [f"[columns.{_key(key)}]  # {column.kind}: {_one_line(column.range_in_words(rule))}{missing}"]
+    lines = [
+        f"[columns.{_key(key)}]  # {column.kind}: {_one_line(column.range_in_words(rule.low, rule.high))}{missing}"
+    ]
     lines += [f"# {_one_line(note)}"] * bool(note)
     if len(column.raw) == 1 and column.name != key:
         lines.append(f"column = {_toml(column.name)}")

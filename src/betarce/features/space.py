@@ -17,7 +17,8 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid, without_noise
 from betarce.features.checks import check_names, check_rule_fits
-from betarce.features.columns import Column, group_column, infer_column, listing, one_hot_codes
+from betarce.features.columns import Column, listing, one_hot_codes
+from betarce.features.inference import group_column, infer_column
 from betarce.features.links import Links
 from betarce.features.readings import Reading
 from betarce.features.rules import Rule, check_rule
@@ -204,11 +205,15 @@ class FeatureSpace:
         return pd.DataFrame(
             {
                 "kind": [column.kind for column in self.columns],
-                "range": [column.range_in_words(self.rules.get(column.name, Rule())) for column in self.columns],
+                "range": [self._range_in_words(column) for column in self.columns],
                 "rule": [str(self.rules.get(column.name, "")) for column in self.columns],
             },
             index=pd.Index([column.title for column in self.columns]),
         )
+
+    def _range_in_words(self, column: Column) -> str:
+        rule = self.rules.get(column.name, Rule())
+        return column.range_in_words(rule.low, rule.high)
 
     # Between the user's tables and points
 

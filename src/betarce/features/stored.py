@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from betarce.errors import CorruptFile, InvalidInput, MissingExtra, require
-from betarce.features.columns import Column
+from betarce.features.columns import Column, Kind
 from betarce.features.formula import Formula
 from betarce.features.plausible import check_plausible
-from betarce.features.rules import Kind, Rule
+from betarce.features.rules import Rule
 from betarce.features.space import FeatureSpace
 from betarce.features.table_adapters import ArrayForm, Form, NarwhalsForm, PandasForm, is_text
 from betarce.storage.values import plain, plain_float, unplain, unplain_float
