@@ -28,7 +28,8 @@ from betarce.features.stored import (
 )
 from betarce.posterior import certificate_file
 from betarce.results.coherence import check_items
-from betarce.results.result import Result, RobustCounterfactual, Status, Which, as_pandas
+from betarce.results.frames import as_pandas
+from betarce.results.result import Result, RobustCounterfactual, Status, Which
 from betarce.storage.files import read_text, seal, unseal, write_whole
 from betarce.storage.values import plain, plain_float, unplain, unplain_float
 

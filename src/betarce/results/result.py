@@ -14,6 +14,7 @@ from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, Rule
 from betarce.features.rules import check_rule
 from betarce.posterior import Certificate
+from betarce.results.frames import as_pandas, changes, whole_frame
 from betarce.results.html import item_html, result_html
 from betarce.results.plots import draw_changes, draw_votes
 from betarce.results.summary import By, by_feature, by_measure
@@ -288,18 +289,7 @@ class Result(Sequence[RobustCounterfactual]):
             One line a row, columns in two levels (or more, if those of the table have several): "original", "base",
             "robust" by feature, and "result".
         """
-        blocks: dict[str, pd.DataFrame] = {which: self.points(which) for which in get_args(Which)}
-        blocks["result"] = pd.DataFrame([_cells(item) for item in self], index=self.row_names)
-        # A column whose name has several levels has them all below "original"; the others fill up with "".
-        names = {block: [_levels(name) for name in table.columns] for block, table in blocks.items()}
-        deepest = max(len(levels) for block in names.values() for levels in block)
-        columns = [
-            (block, *levels, *[""] * (deepest - len(levels)))
-            for block, all_levels in names.items()
-            for levels in all_levels
-        ]
-        flat = [table.set_axis(range(table.shape[1]), axis=1) for table in blocks.values()]
-        return pd.concat(flat, axis=1).set_axis(pd.MultiIndex.from_tuples(columns), axis=1)
+        return whole_frame({which: self.points(which) for which in get_args(Which)}, self._items)
 
     def to_json(self) -> str:
         """Write everything as strict JSON that people can read; see `save`."""
@@ -344,58 +334,3 @@ def own_rules(overrides: Sequence[Mapping[Any, Any] | None] | None, n_rows: int)
     """Give what holds for each row alone, as rules by column."""
     rows = [None] * n_rows if overrides is None else overrides
     return [{name: check_rule(rule, name) for name, rule in (row or {}).items()} for row in rows]
-
-
-def changes(items: Sequence[RobustCounterfactual]) -> pd.DataFrame:
-    """List what differs between the original or the base and the robust point, one line a row and feature."""
-    lines = []
-    for item in items:
-        original, base, robust = (item.points[which] for which in get_args(Which))
-        if original is None or base is None or robust is None:
-            continue
-        features = item.features
-        moved = features.differs(original, robust) | features.differs(base, robust)
-        table = as_pandas(features.decode(np.stack([original, base, robust])), features)
-        for k, reading in enumerate(features.readings):
-            if moved[reading.source]:
-                lines.append([item.name, reading.name, *(table.iloc[i, k] for i in range(3))])
-    # As objects: beside a fraction in another line, 32 would become 32.0.
-    table = pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"], dtype=object)
-    return table.assign(**{name: table[name].infer_objects() for name in ("row", "feature")})
-
-
-def as_pandas(table: Any, features: FeatureSpace) -> pd.DataFrame:
-    """Turn a table of any kind into a DataFrame of pandas."""
-    if isinstance(table, pd.DataFrame):
-        return table
-    names = features.form.names
-    if isinstance(table, np.ndarray):
-        return pd.DataFrame(table, columns=pd.Index(names)).infer_objects()
-    return pd.DataFrame({name: table[name].to_list() for name in names})
-
-
-def _levels(name: Hashable) -> tuple[Hashable, ...]:
-    return name if isinstance(name, tuple) else (name,)
-
-
-def _cells(item: RobustCounterfactual) -> dict[str, Any]:
-    vote = item.certificate
-    return {
-        "target": item.target,
-        "status": item.status,
-        "lower_bound": np.nan if vote is None else vote.lower_bound,
-        "n_agree": pd.NA if vote is None else vote.n_agree,
-        "n_models": pd.NA if vote is None else vote.n_models,
-        "base_agree": pd.NA if item.base_agree is None else item.base_agree,
-        "features_changed": _n_changed(item),
-        "distance_to_base": item.distance_to_base,
-        "distance_to_original": item.distance_to_original,
-        "n_evaluations": item.n_evaluations,
-        "reason": item.reason,
-        "note": item.note,
-    }
-
-
-def _n_changed(item: RobustCounterfactual) -> Any:
-    original, robust = item.points["original"], item.points["robust"]
-    return pd.NA if original is None or robust is None else int(item.features.differs(original, robust).sum())
