@@ -18,6 +18,7 @@ from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
 from betarce.posterior import Guarantee, Prior
 from betarce.results.files import from_json
+from betarce.results.ladder import Ladder
 from betarce.robustify import Result, RobustCounterfactual
 from betarce.robustify.certify import certificate_of, fingerprint
 from betarce.storage.files import digest, seal, unseal
@@ -58,6 +59,9 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
             space="Seed()",
             varied=status != "not-varied",
         )
+    ladder = Ladder.none(len(features))
+    if status == "certified":
+        ladder = Ladder(robust[None], np.array([len(votes)]), np.array([len(votes)]))
     if status == "unreadable":
         original = base = target = None
     fields = {
@@ -74,6 +78,7 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
         "features": features,
         "points": {"original": original, "base": base if status in BASED else None, "robust": robust},
         "runtime_s": float(rng.random()),
+        "ladder": ladder,
     }
     return RobustCounterfactual(**(fields | parts))
 
@@ -102,6 +107,9 @@ def assert_same_result(a, b):
     for one, other in zip(a, b, strict=True):
         for part in ("name", "target", "status", "reason", "note", "certificate", "votes", "n_evaluations"):
             assert getattr(one, part) == getattr(other, part), part
+        for part in ("points", "n_agree", "n_least"):
+            mine, theirs = getattr(one.ladder, part), getattr(other.ladder, part)
+            assert len(mine) == len(theirs) == 0 or np.array_equal(mine, theirs, equal_nan=True), part
         for part in ("distance_to_base", "distance_to_original", "runtime_s"):
             np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
         for which in ("original", "base", "robust"):
@@ -186,7 +194,7 @@ def test_the_file_is_strict_json_that_people_can_read():
     assert row["original"]["age"] == first["age"]
     assert row["original"]["visits"] is None
     assert row["certificate"]["n_agree"] == 9
-    assert document["betarce_result"] == 2
+    assert document["betarce_result"] == 3
     assert '"purpose": "' in text  # on a line of its own, not in one long line
     assert max(map(len, text.splitlines())) < 200
 
@@ -309,10 +317,10 @@ def test_a_flipped_bit_never_gives_another_result(place, bit, tmp_path):
         (b"[" * 100_000, "not strict JSON"),
         (b"\x80\x04\x95\x10\x00", "not text in UTF-8"),
         (seal({"something": "else"}).encode(), "holds no result"),
-        (seal({"betarce_result": 3}).encode(), "has format 3, but this version of betarce reads format 2. Upgrade"),
-        (seal({"betarce_result": 1}).encode(), "has format 1, of an older version of betarce.* Make it again"),
+        (seal({"betarce_result": 4}).encode(), "has format 4, but this version of betarce reads format 3. Upgrade"),
+        (seal({"betarce_result": 2}).encode(), "has format 2, of an older version of betarce.* Make it again"),
         (seal({"betarce_result": "1"}).encode(), "unknown format '1'"),
-        (seal({"betarce_result": 2}).encode(), "its result cannot be read: KeyError"),
+        (seal({"betarce_result": 3}).encode(), "its result cannot be read: KeyError"),
         (b'{"x": 1e999}', "1e999 is more than a number can be"),
         (b'{"x": ' + b"1" * 5000 + b"}", "more than 100 digits"),
     ],
@@ -362,6 +370,8 @@ def with_robust(**values):
         for name, value in values.items():
             row["points"]["robust"][list(row["robust"]).index(name)] = value
             row["robust"][name] = int(value) if name == "age" else value
+        pairs = enumerate(zip(row["points"]["original"], row["points"]["robust"], strict=True))
+        row["ladder"][0][2] = [[j, after] for j, (before, after) in pairs if before != after]
         row["certificate"]["point"] = fingerprint(np.array(row["points"]["robust"], dtype=float))
 
     return edit
@@ -380,6 +390,11 @@ def with_guarantee(n_agree=9, n_models=9, **parts):
         )
 
     return edit
+
+
+def rung(n_least=9, n_agree=9, changes=()):
+    """Give one rung of a ladder, as a file has it."""
+    return [n_least, n_agree, [list(change) for change in changes]]
 
 
 def everything(*edits):
@@ -429,6 +444,19 @@ def everything(*edits):
         (lambda row: row.update(overrides=[["nobody", {"down": 0}]]), "names the column 'nobody'"),
         (lambda row: row.update(overrides=[["age", {"down": -1}]]), "no rule says down = -1"),
         (lambda row: row.update(overrides=[["age", {"down": 0}], ["age", {}]]), "has rules twice"),
+        (lambda row: row["ladder"].clear(), "its ladder does not lead to its status"),
+        (lambda row: row["ladder"][0].__setitem__(2, []), "its ladder leads to another point"),
+        (lambda row: row["ladder"].__setitem__(0, rung(9, 8)), "its ladder has votes that do not fit"),
+        (lambda row: row["ladder"].__setitem__(0, rung(10, 10)), "its ladder has votes that do not fit"),
+        (lambda row: row["ladder"][0].__setitem__(0, 9.0), "9.0 is not a int"),
+        (lambda row: row["ladder"].append(rung(9, 9)), "its ladder has votes that do not fit"),
+        (lambda row: row["ladder"].append(rung(2, 9)), "its ladder has votes that do not fit"),
+        (lambda row: row["ladder"].append(rung(7, 7, [[0, 5000.0]])), "breaks the rules: age"),
+        (lambda row: row["ladder"].insert(0, rung(10, 9)), "its ladder has votes that do not fit"),
+        (lambda row: row["ladder"].append(rung(7, 7, [[0, 41.5]])), "'age' cannot hold 41.5"),
+        (lambda row: row["ladder"].append(rung(6, 7, [[99, 1.0]])), "cannot be read: IndexError"),
+        (lambda row: row["ladder"].append(rung(6, 7, [[2, 99.0]])), "column 'purpose' cannot hold 99.0"),
+        (lambda row: row["ladder"].append([6, 7]), "cannot be read: ValueError"),
     ],
 )
 def test_a_forged_row_is_refused_even_under_a_right_digest(edit, reason):
@@ -444,6 +472,8 @@ def test_a_forged_row_is_refused_even_under_a_right_digest(edit, reason):
         (1, lambda row: row.update(reason=""), "its reason '' does not fit its status 'base-not-found'|its reason ''"),
         (1, lambda row: row.update(distance_to_base=1.0), "its distance to the base is nan, not 1.0"),
         (2, everything(with_guarantee(delta=0.1), lambda row: row.update(votes=[True] * 9)), "says True, its status"),
+        (1, lambda row: row["ladder"].append(rung(7, 7)), "it has a ladder, but no vote that says something"),
+        (2, lambda row: row["ladder"].append(rung(7, 7)), "its ladder has more votes than its cert|does not lead to"),
         (2, lambda row: row.update(status="infeasible"), "its status allows no certificate"),
         (2, lambda row: row.update(status="certified", reason=""), "status 'certified' does not fit its points"),
     ],
@@ -479,6 +509,7 @@ def test_derived_columns_are_computed_again():
         certificate=certificate_of(wrong, "yes", 9, 9, votes.guarantee, steered=False, space="Seed()", varied=True),
         distance_to_base=float(result.features.distance(wrong, result[0].points["base"])),
         distance_to_original=float(result.features.distance(wrong, result[0].points["original"])),
+        ladder=replace(result[0].ladder, points=wrong[None]),
     )
     with pytest.raises(CorruptFile, match=r"its robust point breaks the rules: share is 0\.5"):
         from_json(Result([moved], result.features).to_json())
@@ -515,6 +546,34 @@ def test_features_that_no_table_has_are_refused_even_under_a_right_digest(path, 
     edited = changed(document, ("features", *path), lambda inner, key: inner.__setitem__(key, value))
     with pytest.raises(CorruptFile, match=reason):
         from_json(seal(edited))
+
+
+def test_what_a_result_was_made_with_comes_back(explained, tmp_path):
+    rce, result = explained
+    result.save(tmp_path / "result.json")
+    again = Result.load(tmp_path / "result.json")
+    assert again.made_with == result.made_with == result[:2].made_with
+    assert again.made_with["model"] == "LogisticRegression"
+    assert again.made_with["certifying_members"] == len(rce.certifying_members_)
+    assert again.made_with["training_rows"] == 60
+    assert again.made_with["betarce"] == brce.__version__
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda record: record.update(model=7), "it cannot be made with model = 7"),
+        (lambda record: record.update(search_members=-1), "it cannot be made with search_members = -1"),
+        (lambda record: record.update(training_rows=True), "it cannot be made with training_rows = True"),
+        (lambda record: record.update(colour="blue"), "what it was made with has the wrong entries"),
+        (lambda record: record.pop("numpy"), "what it was made with has the wrong entries"),
+    ],
+)
+def test_a_forged_record_of_how_a_result_was_made_is_refused(edit, reason, explained):
+    document = unseal(explained[1].to_json())
+    edit(document["made_with"])
+    with pytest.raises(CorruptFile, match=reason):
+        from_json(seal(document))
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

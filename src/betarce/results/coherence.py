@@ -18,6 +18,7 @@ from betarce.features import FeatureSpace, Rule
 from betarce.features.plausible import check_rule_parts, survives
 from betarce.features.stored import LostFunction
 from betarce.posterior import Certificate
+from betarce.results.ladder import least_quorum
 from betarce.results.result import RobustCounterfactual, Which
 from betarce.robustify.certify import fingerprint
 
@@ -44,6 +45,7 @@ def check_items(items: Sequence[RobustCounterfactual], features: FeatureSpace) -
         _check_story(item, i)
         if item.certificate is not None:
             _check_vote(item, item.certificate, i)
+        _check_ladder(item, i)
     _check_dtypes(items, features)
     _check_rules(items, features)
     _check_distances(items, features)
@@ -83,9 +85,32 @@ def _check_vote(item: RobustCounterfactual, vote: Certificate, i: int) -> None:
     _refuse(i, "its certificate is not for its point", robust is not None and vote.point != fingerprint(robust))
 
 
+def _check_ladder(item: RobustCounterfactual, i: int) -> None:
+    """Refuse answers for other deltas that no walk of these members gives."""
+    vote, ladder, robust = item.certificate, item.ladder, item.points["robust"]
+    if vote is None or not vote.varied:
+        _refuse(i, "it has a ladder, but no vote that says something", bool(len(ladder)))
+        return
+    lowest = least_quorum(vote.guarantee, vote.n_models)
+    wrong = (ladder.n_least < lowest) | (ladder.n_agree < ladder.n_least) | (ladder.n_agree > vote.n_models)
+    _refuse(i, "its ladder has votes that do not fit", bool(wrong.any() or (np.diff(ladder.n_least) >= 0).any()))
+    place = ladder.place(vote.guarantee.quorum(vote.n_models))
+    _refuse(i, "its ladder does not lead to its status", (place is not None) != (robust is not None))
+    if place is None or robust is None:
+        _refuse(i, "its ladder has more votes than its certificate", bool((ladder.n_least > vote.n_agree).any()))
+        return
+    other = item.features.differs(ladder.points[place], robust).any()
+    _refuse(i, "its ladder leads to another point", bool(other or ladder.n_agree[place] != vote.n_agree))
+
+
 def _check_dtypes(items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
     """Refuse values that a table of the user's own dtypes cannot hold: 70.5 among whole numbers."""
-    found = [(i, point) for i, item in enumerate(items) for point in item.points.values() if point is not None]
+    found = [
+        (i, point)
+        for i, item in enumerate(items)
+        for point in (*item.points.values(), *item.ladder.points)
+        if point is not None
+    ]
     if not found:
         return
     points = np.array([point for _, point in found], dtype=np.float64)
@@ -94,14 +119,15 @@ def _check_dtypes(items: Sequence[RobustCounterfactual], features: FeatureSpace)
 
 
 def _check_rules(items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
-    """Refuse robust points that break the rules of the file, or those of their own row."""
+    """Refuse points of ladders that break the rules of the file, or those of their own row."""
     for i, item in enumerate(items):
         for rule in item.overrides.values():
             check_rule_parts(rule)
             _refuse(i, "its own rules compute a column", rule.derived is not None)
-    rows, robust = _points(items, "robust", len(features))
-    if not len(rows):
+    rows = [i for i, item in enumerate(items) for _ in item.ladder.points]
+    if not rows:
         return
+    robust = np.array([point for item in items for point in item.ladder.points], dtype=np.float64)
     originals = np.array([items[i].points["original"] for i in rows], dtype=np.float64)
     box = features.box(originals, [items[i].overrides or None for i in rows])
     for i, conflict in zip(rows, box.conflicts, strict=True):
@@ -148,12 +174,6 @@ def _check_distances(items: Sequence[RobustCounterfactual], features: FeatureSpa
             same = math.isclose(stated, true, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
             _refuse(i, f"its distance to the {name} is {true}, not {stated}", not (same or math.isnan(stated + true)))
             _refuse(i, f"its distance to the {name} is {true}, not {stated}", math.isnan(stated) != math.isnan(true))
-
-
-def _points(items: Sequence[RobustCounterfactual], which: Which, n_features: int) -> tuple[list[int], FloatArray]:
-    rows = [i for i, item in enumerate(items) if item.points[which] is not None]
-    points = np.array([items[i].points[which] for i in rows], dtype=np.float64)
-    return rows, points.reshape(len(rows), n_features)
 
 
 def _vote_of(item: RobustCounterfactual) -> str:

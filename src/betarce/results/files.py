@@ -29,11 +29,13 @@ from betarce.features.stored import (
 from betarce.posterior import certificate_file
 from betarce.results.coherence import check_items
 from betarce.results.frames import as_pandas
+from betarce.results.ladder import Ladder
+from betarce.results.made_with import check_made_with
 from betarce.results.result import Result, RobustCounterfactual, Status, Which
 from betarce.storage.files import read_text, seal, unseal, write_whole
 from betarce.storage.values import plain, plain_float, unplain, unplain_float
 
-FORMAT = 2
+FORMAT = 3
 
 
 def to_json(result: Result) -> str:
@@ -56,7 +58,7 @@ def from_json(text: str) -> Result:
             with faults_are_corrupt(f"row {i}"):
                 items.append(_row(row, features))
         check_items(items, features)
-        result = Result(items, features)
+        result = Result(items, features, check_made_with(document["made_with"]))
         if not same_data(_document(result), document):
             raise CorruptFile("its readable part and its exact part differ")
         return result
@@ -69,6 +71,7 @@ def _document(result: Result) -> dict[str, Any]:
         "betarce_result": FORMAT,
         "rows": [_plain_row(item, {which: readable[which][i] for which in whiches}) for i, item in enumerate(result)],
         "features": to_plain(result.features),
+        "made_with": dict(result.made_with),
     }
 
 
@@ -104,6 +107,7 @@ def _plain_row(item: RobustCounterfactual, readable: Mapping[str, Any]) -> dict[
         "base_agree": item.base_agree,
         "overrides": plain_rules(item.overrides),
         "points": {which: _plain_point(item.points[which]) for which in get_args(Which)},
+        "ladder": _plain_ladder(item.ladder, item.points["original"], item.features),
     }
 
 
@@ -130,6 +134,7 @@ def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactua
         runtime_s=_maybe(data["runtime_s"]),
         base_agree=None if data["base_agree"] is None else _typed(data["base_agree"], int),
         overrides=rules_of_plain(data["overrides"]),
+        ladder=_ladder(data["ladder"], points["original"], features),
     )
 
 
@@ -163,12 +168,40 @@ def _point(data: Any, features: FeatureSpace) -> FloatArray | None:
     point = np.array([_maybe(value) for value in data], dtype=np.float64)
     if point.shape != (len(features),):
         raise CorruptFile(f"it has {len(point)} values for {len(features)} columns")
+    _check_values(point, features)
+    return point
+
+
+def _check_values(point: FloatArray, features: FeatureSpace) -> None:
     for column, value in zip(features.columns, point.tolist(), strict=True):
         codes = None if column.levels is None else range(len(column.levels))
         possible = column.missing if math.isnan(value) else math.isfinite(value) if codes is None else value in codes
         if not possible:
             raise CorruptFile(f"column {column.title!r} cannot hold {value}")
-    return point
+
+
+def _plain_ladder(ladder: Ladder, original: FloatArray | None, features: FeatureSpace) -> list[Any]:
+    """Write each rung as its votes and what it changes, by the place of the column: n_least, n_agree, changes."""
+    if original is None or not len(ladder):
+        return []
+    moved = features.differs(ladder.points, original)
+    return [
+        [int(least), int(agree), [[int(j), _plain_maybe(float(point[j]))] for j in np.flatnonzero(changed)]]
+        for least, agree, point, changed in zip(ladder.n_least, ladder.n_agree, ladder.points, moved, strict=True)
+    ]
+
+
+def _ladder(data: Any, original: FloatArray | None, features: FeatureSpace) -> Ladder:
+    rungs = [(_typed(least, int), _typed(agree, int), changes) for least, agree, changes in data]
+    if not rungs or original is None:
+        return Ladder.none(len(features))
+    points = np.repeat(original[None], len(rungs), axis=0)
+    for point, (_, _, changes) in zip(points, rungs, strict=True):
+        for j, value in changes:
+            point[_typed(j, int)] = _maybe(value)
+        _check_values(point, features)
+    n_least, n_agree = (np.array([rung[k] for rung in rungs], dtype=np.intp) for k in (0, 1))
+    return Ladder(points, n_agree, n_least)
 
 
 def _plain_maybe(value: float) -> Any:

@@ -11,8 +11,6 @@ from betarce.features import FeatureSpace
 if TYPE_CHECKING:
     from betarce.results.result import RobustCounterfactual
 
-_WHICH = ("original", "base", "robust")
-
 
 def whole_frame(points: Mapping[str, pd.DataFrame], items: Sequence["RobustCounterfactual"]) -> pd.DataFrame:
     """Put tables of points side by side, then what is known of each answer; columns have two levels or more."""
@@ -32,7 +30,7 @@ def changes(items: Sequence["RobustCounterfactual"]) -> pd.DataFrame:
     """List what differs between the original or the base and the robust point, one line a row and feature."""
     lines = []
     for item in items:
-        original, base, robust = (item.points[which] for which in _WHICH)
+        original, base, robust = item.points["original"], item.points["base"], item.points["robust"]
         if original is None or base is None or robust is None:
             continue
         features = item.features

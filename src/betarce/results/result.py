@@ -3,19 +3,20 @@
 import os
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
-from betarce.errors import InvalidInput
+from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.features import FeatureSpace, Rule
 from betarce.features.rules import check_rule
-from betarce.posterior import Certificate
+from betarce.posterior import Certificate, Guarantee
 from betarce.results.frames import as_pandas, changes, whole_frame
 from betarce.results.html import item_html, result_html
+from betarce.results.ladder import LEAST_DELTA, Ladder
 from betarce.results.plots import draw_changes, draw_votes
 from betarce.results.summary import By, by_feature, by_measure
 
@@ -69,6 +70,8 @@ class RobustCounterfactual:
         "original", "base" and "robust" as rows of floats; None where there is none.
     overrides : mapping of column to rule
         What held for this row instead of the rules of `features`.
+    ladder : Ladder
+        The points that would have been handed out at other deltas; see `at`.
     """
 
     name: Hashable
@@ -86,6 +89,7 @@ class RobustCounterfactual:
     runtime_s: float = np.nan
     base_agree: int | None = None
     overrides: Mapping[Any, Rule] = field(default_factory=dict)
+    ladder: Ladder = field(default_factory=lambda: Ladder.none(0))
 
     def __repr__(self) -> str:
         return f"RobustCounterfactual({self.status}: {self.reason or self.certificate})"
@@ -111,6 +115,33 @@ class RobustCounterfactual:
     def _row(self, which: Which) -> Any:
         point = self.points[which]
         return None if point is None else self.features.row(point, self.name)
+
+    def at(self, delta: float) -> Any:
+        """Give the point that would have been handed out at another delta, 0.5 at least; None if none passes it.
+
+        The walk of each delta is a test of its own: look at one of them, or split 1 - confidence among them.
+
+        Parameters
+        ----------
+        delta : float
+            The least share of retrained models under which the point must keep its class.
+
+        Returns
+        -------
+        Series, dict or array
+            As `robust`, which is the point at the delta that was asked for.
+        """
+        given = Guarantee() if self.certificate is None else self.certificate.guarantee
+        asked, lowest = replace(given, delta=delta), min(LEAST_DELTA, given.delta)
+        if delta < lowest:
+            raise InvalidInput(f"`delta` must be at least {lowest:g}: no lower answer is recorded; got {delta!r}.")
+        if self.certificate is None:
+            return None
+        try:
+            place = self.ladder.place(asked.quorum(self.certificate.n_models))
+        except UnreachableGuarantee:
+            return None
+        return None if place is None else self.features.row(self.ladder.points[place], self.name)
 
     def changes(self) -> pd.DataFrame:
         """Show what to change: one line a feature that differs, in original units.
@@ -147,9 +178,15 @@ class RobustCounterfactual:
 class Result(Sequence[RobustCounterfactual]):
     """Robust counterfactuals for a batch of rows, in their order."""
 
-    def __init__(self, items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
+    def __init__(
+        self,
+        items: Sequence[RobustCounterfactual],
+        features: FeatureSpace,
+        made_with: Mapping[str, str | int] | None = None,
+    ) -> None:
         self._items = list(items)
         self._features = features
+        self._made_with = dict(made_with or {})
 
     @overload
     def __getitem__(self, i: int) -> RobustCounterfactual: ...
@@ -158,7 +195,7 @@ class Result(Sequence[RobustCounterfactual]):
     def __getitem__(self, i: slice) -> "Result": ...
 
     def __getitem__(self, i: int | slice) -> "RobustCounterfactual | Result":
-        return Result(self._items[i], self._features) if isinstance(i, slice) else self._items[i]
+        return Result(self._items[i], self._features, self._made_with) if isinstance(i, slice) else self._items[i]
 
     def __len__(self) -> int:
         return len(self._items)
@@ -174,6 +211,11 @@ class Result(Sequence[RobustCounterfactual]):
     def features(self) -> FeatureSpace:
         """How points become rows of the user's table."""
         return self._features
+
+    @property
+    def made_with(self) -> Mapping[str, str | int]:
+        """What it was made with: model, space, numbers of members, versions; empty for a result made by hand."""
+        return dict(self._made_with)
 
     @property
     def index(self) -> "pd.Index[Any]":  # type: ignore[override]  # as of a table: a position is no use here

@@ -20,6 +20,8 @@ from betarce.features.alignment import aligned_rows, aligned_values
 from betarce.members import Draw, Members, draw_members
 from betarce.models.recipe import Recipe, Table, check_labels
 from betarce.posterior import Certificate, Guarantee, check_prior, check_vote_decides
+from betarce.results.ladder import least_quorum
+from betarce.results.made_with import MadeWith, made_with
 from betarce.results.result import Result, RobustCounterfactual, Which, own_rules
 from betarce.robustify.bases import as_they_are, find_bases, settle, with_fallback
 from betarce.robustify.batch import Batch, overrides_by_row, readable_rows, wanted
@@ -255,8 +257,10 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             target = aligned_values(target, table, what="target")
             base_points = aligned_rows(base_points, table, what="base_points")
             batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
-            walks = walk_ladders(ladders, batch.targets, self.members_.voters, self.guarantee_)
-            found = answers(batch, ladders, walks, self.features_, self._certificate, self.members_.voters)
+            voters = self.members_.voters
+            least = least_quorum(self.guarantee_, len(voters))
+            walks = walk_ladders(ladders, batch.targets, voters, self.guarantee_, least=least)
+            found = answers(batch, ladders, walks, self.features_, self._certificate, voters)
             answered = iter(self._with_advice(found, batch))
         items = [
             unreadable_row(name, unreadable[i], self.features_) if i in unreadable else next(answered)
@@ -265,7 +269,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         share = (time.perf_counter() - started) / len(items)
         own = own_rules(overrides_by_row(overrides, names), len(items))
         timed = [replace(item, runtime_s=share, overrides=rules) for item, rules in zip(items, own, strict=True)]
-        return Result(timed, self.features_)
+        return Result(timed, self.features_, self._made_with())
 
     def frontier(self, x: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Frontier:
         """Show what more robustness costs for one row.
@@ -556,6 +560,18 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             steered=self.members_.steered,
             space=repr(self.members_.space),
             varied=self.members_.varied,
+        )
+
+    def _made_with(self) -> MadeWith:
+        return made_with(
+            model=self.model_,
+            space=repr(self.members_.space),
+            base=self.base,
+            search=self._finder,
+            certify_on=self.certify_on,
+            search_members=len(self.members_.search),
+            certifying_members=len(self.members_.voters),
+            training_rows=len(self.problem_.X_train),
         )
 
     def _validity(self, item: RobustCounterfactual, which: Which, members: Ensemble) -> float:

@@ -121,14 +121,20 @@ class Walk:
         return np.asarray(self.agree.sum(axis=1))
 
 
-def walk_ladders(ladders: Ladders, targets: AnyArray, members: Ensemble, guarantee: Guarantee) -> list[Walk]:
+def walk_ladders(
+    ladders: Ladders, targets: AnyArray, members: Ensemble, guarantee: Guarantee, *, least: int | None = None
+) -> list[Walk]:
     """Walk each ladder from its safest rung and stop at the first that misses the quorum.
+
+    With `least`, a lower quorum, the members are asked on until a rung misses that one too, so that the walks of lower
+    deltas are on record; what is passed stays the same.
 
     Fixed-sequence testing: the order of the rungs was fixed without looking at these members, and the walk stops at
     the first miss, so the chance of passing a point that is not delta-robust stays at most 1 - confidence, however
     many rungs there are (Angelopoulos et al., *Learn then test*). Walking again after a miss would break that.
     """
     quorum = guarantee.quorum(len(members))
+    enough = quorum if least is None else min(quorum, least)
     rungs = [ladder[there] for ladder, there in zip(ladders.points, ladders.exists, strict=True)]
     agree = [np.zeros((0, len(members)), dtype=bool) for _ in rungs]
     walking = [i for i, ladder in enumerate(rungs) if len(ladder)]
@@ -143,7 +149,7 @@ def walk_ladders(ladders: Ladders, targets: AnyArray, members: Ensemble, guarant
         walking = [
             i
             for i, part in zip(walking, votes, strict=True)
-            if (part.sum(axis=1) >= quorum).all() and len(agree[i]) < len(rungs[i])
+            if (part.sum(axis=1) >= enough).all() and len(agree[i]) < len(rungs[i])
         ]
     return [Walk(part, rungs_passed(part.sum(axis=1), quorum)) for part in agree]
 

@@ -8,6 +8,7 @@ from betarce.arrays import BoolArray, FloatArray
 from betarce.ensemble import Ensemble
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
+from betarce.results.ladder import Ladder, least_quorum
 from betarce.results.result import RobustCounterfactual, Status
 from betarce.robustify.batch import ALREADY_THERE, Batch
 from betarce.robustify.certify import Walk
@@ -66,9 +67,17 @@ def answers(
                 features=features,
                 points={"original": batch.originals[i], "base": base, "robust": robust},
                 base_agree=None if vote is None else base_votes[i],
+                ladder=_ladder(rungs, walk, vote),
             )
         )
     return items
+
+
+def _ladder(rungs: FloatArray, walk: Walk, vote: Certificate | None) -> Ladder:
+    """Keep what other deltas would have handed out; votes of members that are all the same model say nothing."""
+    if vote is None or not vote.varied:
+        return Ladder.none(rungs.shape[1])
+    return Ladder.walked(rungs[: len(walk.agree)], walk.votes, least_quorum(vote.guarantee, vote.n_models))
 
 
 def _votes_on_bases(batch: Batch, members: Ensemble) -> list[int | None]:

@@ -156,13 +156,13 @@ class Job:
     def explain(self) -> Result:
         """Explain the rows, a few at a time, with a progress bar; what one row gets never depends on the others."""
         size = -(-len(self.rows) // _CHUNKS)
-        items = []
+        parts = []
         with progress("Explaining", total=len(self.rows)) as advance:
             for start in range(0, len(self.rows), size):
                 part = self.rows.iloc[start : start + size]
-                items += list(self.rce.explain(part, target=self.target))
+                parts.append(self.rce.explain(part, target=self.target))
                 advance(len(part))
-        return Result(items, self.rce.features_)
+        return Result([item for part in parts for item in part], self.rce.features_, parts[0].made_with)
 
 
 def train(
