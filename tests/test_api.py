@@ -99,6 +99,7 @@ IN_NAMESPACES = {
         "interval_robust",
         "plausibility",
         "proximity",
+        "robustness",
         "sampled_robust",
         "sparsity",
         "validity",

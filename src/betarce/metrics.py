@@ -5,6 +5,7 @@ from betarce.comparison.metrics import (
     empirical_robustness,
     plausibility,
     proximity,
+    robustness,
     sparsity,
     validity,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "interval_robust",
     "plausibility",
     "proximity",
+    "robustness",
     "sampled_robust",
     "sparsity",
     "validity",

@@ -32,7 +32,7 @@ _OPTIONS = {
 _PHRASES = [
     (r"Raise `max_evaluations` of the search, or lower", "Lower"),
     (r"; see the ConstantMembers warning of `fit`, if there was one", ""),
-    (r"Use betarce\.Bootstrap\(\), or wrap the model in betarce\.ValidationSplit", "Use --space bootstrap"),
+    (r"Use betarce\.Bootstrap\(\), or wrap the model in betarce\.models\.ValidationSplit", "Use --space bootstrap"),
     (r": features=\{.*?\}\.$", " in the file of --features."),
     (r", a pair \(a, b\) or a Prior;", ";"),
 ]

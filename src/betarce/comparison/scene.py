@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray
+from betarce.comparison.metrics import distance_to_base, plausibility, proximity, robustness, sparsity
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Explained, Problem
@@ -54,18 +55,18 @@ class Scene:
         features = self.problem.features
         found = np.flatnonzero(explained.found & self.problem.is_target(explained.points, self.targets))
         points, originals = explained.points[found], self.originals[found]
-        robustness = audit.votes(points, self.targets[found]) / len(audit) if found.size else np.array([])
-        near = [np.sort(features.distance(p, self.problem.X_train, norm="l2"))[:NEIGHBOURS].mean() for p in points]
+        near = min(NEIGHBOURS, len(self.problem.X_train))
+        robust = robustness(audit, points, self.targets[found])
         scores = {
-            "robustness": robustness,
-            "covered": (robustness >= delta).astype(float),
-            "proximity_l1": features.distance(points, originals),
-            "proximity_l2": features.distance(points, originals, norm="l2"),
-            "plausibility": np.array(near),
-            "changed": features.differs(points, originals).sum(axis=1),
+            "robustness": robust,
+            "covered": (robust >= delta).astype(float),
+            "proximity_l1": proximity(points, originals, p=1, scale=features),
+            "proximity_l2": proximity(points, originals, p=2, scale=features),
+            "plausibility": plausibility(points, self.problem.X_train, n_neighbors=near, p=2, scale=features),
+            "changed": sparsity(points, originals, tolerance=0.0),
         }
         if explained.bases is not None:
-            scores["distance_to_base"] = features.distance(points, explained.bases[found])
+            scores["distance_to_base"] = distance_to_base(points, explained.bases[found], scale=features)
         table = pd.DataFrame({"method": name, "row": self.names, "found": 0.0})
         table.loc[found, "found"] = 1.0
         for column in MEANS[1:-2]:

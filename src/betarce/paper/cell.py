@@ -36,6 +36,7 @@ from threadpoolctl import threadpool_limits
 from betarce.arrays import AnyArray, FloatArray, IntArray
 from betarce.comparison.contest import Answer, Arena, answer_of, configured
 from betarce.comparison.forms import FORMS
+from betarce.comparison.metrics import robustness
 from betarce.comparison.scene import Scene
 from betarce.datasets import load
 from betarce.ensemble import Ensemble
@@ -315,8 +316,8 @@ class _Stage:
         found = np.flatnonzero(table["found"])
         points, targets = answer.explained.points[found], self.scene.targets[found]
         for space in self.plan.audit_spaces:
-            members = self.audits[space]
-            table.loc[found, _under(space)] = members.votes(points, targets) / len(members) if found.size else np.nan
+            table[_under(space)] = np.nan
+            table.loc[found, _under(space)] = robustness(self.audits[space], points, targets)
         lines = []
         for i, row in enumerate(table.to_dict("records")):
             item = answer.result[i] if answer.result is not None else None
