@@ -25,3 +25,11 @@ def assert_legible(figure):
     for text in words:
         box = text.get_window_extent()
         assert min(box.x0, box.y0, right - box.x1, top - box.y1) > -1, f"{text.get_text()!r} leaves the figure"
+
+
+def left_title(axes):
+    """Give the text object of the title on the left."""
+    (title,) = [
+        child for child in axes.get_children() if isinstance(child, Text) and child.get_text() == axes.get_title("left")
+    ]
+    return title

@@ -1,5 +1,7 @@
 """A plan of one small cell, for tests of cells and runs."""
 
+import json
+
 from betarce.paper.plan_file import plan_of
 
 DOCUMENT = {
@@ -30,3 +32,10 @@ def plan(**keys):
 
 def of(records, method, **keys):
     return [r for r in records if r["method"] == method and all(r[k] == v for k, v in keys.items())]
+
+
+def as_toml(value):
+    """Write a value as TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {as_toml(each)}" for key, each in value.items()) + "}"
+    return json.dumps(value)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from betarce import Network
 from betarce.comparison import weight_shifts as shifts
+from betarce.comparison.shifted_layers import Layers, lower_margin, read_layers, shifted_margins, unit_shifts
 from betarce.errors import InvalidInput
 from betarce.metrics import interval_margin, interval_robust, sampled_robust
 from betarce.posterior import EXACT, lower_bound
@@ -89,14 +90,14 @@ def test_bounds_fall_as_the_radius_grows(name, norm):
 @each_model
 def test_no_sampled_shift_goes_below_the_bound(name, norm):
     model = MODELS[name]
-    layers = shifts._read(model)
+    layers = read_layers(model)
     inputs, wanted = layers.check(X[:40], target_of(model))
     for radius in (0.01, 0.1):
         bound = interval_margin(model, X[:40], target_of(model), radius=radius, norm=norm)
-        drawn = radius * shifts._unit_shifts(np.random.default_rng(1), 200, layers.size, norm)
+        drawn = radius * unit_shifts(np.random.default_rng(1), 200, layers.size, norm)
         if norm == "inf":
             drawn[::2] = radius * np.sign(drawn[::2])  # corners of the box are the worst
-        assert (shifts._shifted_margins(layers, inputs, wanted, drawn) >= bound - 1e-9).all()
+        assert (shifted_margins(layers, inputs, wanted, drawn) >= bound - 1e-9).all()
 
 
 @given(
@@ -111,7 +112,7 @@ def test_no_sampled_shift_goes_below_the_bound(name, norm):
 def test_the_bound_is_sound_for_random_networks(seed, widths, classes, radius, norm, activation):
     rng = np.random.default_rng(seed)
     sizes = [3, *widths, 1 if classes == 2 else classes]
-    layers = shifts._Layers(
+    layers = Layers(
         [rng.normal(size=pair) for pair in pairwise(sizes)],
         [rng.normal(size=size) for size in sizes[1:]],
         activation,
@@ -120,13 +121,13 @@ def test_the_bound_is_sound_for_random_networks(seed, widths, classes, radius, n
     )
     points = rng.normal(size=(5, 3)) * 2
     inputs, wanted = layers.check(points, rng.integers(0, classes, 5))
-    bound = shifts._lower_margin(layers, inputs, wanted, radius, norm)
-    drawn = radius * shifts._unit_shifts(rng, 60, layers.size, norm)
+    bound = lower_margin(layers, inputs, wanted, radius, norm)
+    drawn = radius * unit_shifts(rng, 60, layers.size, norm)
     drawn[:30] = radius * np.sign(drawn[:30]) if norm == "inf" else drawn[:30]
-    margins = shifts._shifted_margins(layers, inputs, wanted, drawn)
+    margins = shifted_margins(layers, inputs, wanted, drawn)
     assert (margins >= bound - 1e-9).all()
-    own = shifts._shifted_margins(layers, inputs, wanted, np.zeros((1, layers.size)))[0]
-    np.testing.assert_allclose(shifts._lower_margin(layers, inputs, wanted, 0.0, norm), own, atol=1e-9)
+    own = shifted_margins(layers, inputs, wanted, np.zeros((1, layers.size)))[0]
+    np.testing.assert_allclose(lower_margin(layers, inputs, wanted, 0.0, norm), own, atol=1e-9)
 
 
 @each_norm
@@ -148,9 +149,9 @@ def test_an_unproved_point_of_a_linear_model_has_a_shift_that_undoes_it():
     broken = valid & ~interval_robust(model, X, "yes", radius=radius)
     assert broken.any()
     worst = np.column_stack([-np.sign(X[broken]), -np.ones(broken.sum())]) * radius
-    layers = shifts._read(model)
+    layers = read_layers(model)
     inputs, wanted = layers.check(X[broken], "yes")
-    assert (np.diag(shifts._shifted_margins(layers, inputs, wanted, worst)) <= 1e-12).all()
+    assert (np.diag(shifted_margins(layers, inputs, wanted, worst)) <= 1e-12).all()
 
 
 def test_the_sampled_share_of_a_line_is_what_it_should_be():
@@ -162,7 +163,7 @@ def test_the_sampled_share_of_a_line_is_what_it_should_be():
 
 
 def test_shifts_fill_the_ball_evenly():
-    drawn = shifts._unit_shifts(np.random.default_rng(0), 50_000, 3, "l2")
+    drawn = unit_shifts(np.random.default_rng(0), 50_000, 3, "l2")
     radii = np.linalg.norm(drawn, axis=1)
     assert radii.max() <= 1
     assert (radii <= 0.5).mean() == pytest.approx(0.125, abs=0.01)
@@ -181,7 +182,7 @@ def test_neither_the_batch_nor_the_chunks_change_an_answer(monkeypatch):
     model = MODELS["tanh perceptron"]
     whole = sampled_robust(model, X, 2, radius=0.1, n_samples=50)
     bounds = interval_margin(model, X, 2, radius=0.1)
-    monkeypatch.setattr(shifts, "_CHUNK", 1000)
+    monkeypatch.setattr(shifts, "CHUNK", 1000)
     np.testing.assert_array_equal(sampled_robust(model, X, 2, radius=0.1, n_samples=50).n_valid, whole.n_valid)
     np.testing.assert_allclose(interval_margin(model, X, 2, radius=0.1), bounds, atol=1e-12)
     np.testing.assert_allclose(interval_margin(model, X[7:8], 2, radius=0.1), bounds[7:8], atol=1e-12)

@@ -15,7 +15,7 @@ from betarce.errors import InvalidInput, MissingExtra
 from betarce.features import FeatureSpace, Rule, read_rules, write_rules
 from betarce.features.formula import Formula
 from betarce.features.hints import hints
-from features.test_mixed import TABLE, rules
+from mixed_table import TABLE, rules
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A saved feature space is the same space: columns, rules, dtypes."""
 
-import copy
 import json
 from dataclasses import fields
 
@@ -17,7 +16,8 @@ from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import Column, FeatureSpace
 from betarce.features.stored import FORMAT, from_plain, to_plain
 from betarce.storage.values import plain, unplain
-from features.test_mixed import TABLE, rules
+from json_edits import changed, places
+from mixed_table import TABLE, rules
 
 
 def through_json(space):
@@ -239,22 +239,6 @@ def test_a_newer_format_is_refused_with_advice():
 def test_something_else_is_refused(data):
     with pytest.raises(CorruptFile):
         from_plain(data)
-
-
-def places(data, path=()):
-    """Give the path of every value inside JSON data."""
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
-        yield (*path, key)
-        yield from places(value, (*path, key))
-
-
-def changed(data, path, edit):
-    data = copy.deepcopy(data)
-    inner = data
-    for key in path[:-1]:
-        inner = inner[key]
-    edit(inner, path[-1])
-    return data
 
 
 SMALL = to_plain(

@@ -21,7 +21,7 @@ from betarce.paper.plan_file import read_plan, shipped_plans
 from betarce.paper.records import cell_text, fingerprint, path_of, read_cell
 from betarce.storage.array_file import from_bytes, to_bytes
 from betarce.storage.files import seal, unseal
-from features.test_mixed import TABLE
+from mixed_table import TABLE
 from mutants import TIMES, byte_mutants, data_mutants
 from small_plan import plan
 

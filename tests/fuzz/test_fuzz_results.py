@@ -10,7 +10,7 @@ from betarce import Certificate, Guarantee, Result
 from betarce.features.stored import same_data
 from betarce.results.files import from_json
 from betarce.storage.files import digest, seal, unseal
-from features.test_mixed import TABLE
+from mixed_table import TABLE
 from mutants import TIMES, WRONG, byte_mutants, data_mutants
 from results.test_files import result_of
 

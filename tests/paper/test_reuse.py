@@ -15,9 +15,8 @@ from betarce.paper.records import finished_cells, read_cell, records_table
 from betarce.paper.reproduction import compressed, write_reproduction
 from betarce.paper.reuse import Reuse
 from betarce.paper.runner import run_plan
-from paper.test_runner import as_toml
 from small_plan import DOCUMENT as SMALL
-from small_plan import of
+from small_plan import as_toml, of
 
 METHODS = {**SMALL["methods"], "betarce": {"parameters": {"n_models": 12}}}
 DOCUMENT = {**SMALL, "methods": METHODS}

@@ -1,6 +1,5 @@
 """Plans carried out: nothing lost when killed, the same on any number of workers."""
 
-import json
 import os
 import signal
 import subprocess
@@ -23,13 +22,7 @@ from betarce.paper.records import (
 )
 from betarce.paper.runner import choose_cells, run_plan, survey
 from betarce.storage.files import seal, unseal
-from small_plan import DOCUMENT, plan
-
-
-def as_toml(value):
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {as_toml(each)}" for key, each in value.items()) + "}"
-    return json.dumps(value)
+from small_plan import DOCUMENT, as_toml, plan
 
 
 def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(monkeypatch, tmp_path):

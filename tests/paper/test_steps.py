@@ -17,6 +17,7 @@ from betarce.paper.figures.steps import (
     shells_frame,
 )
 from betarce.plotting.sheet import save_png
+from figure_checks import left_title
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -193,7 +194,7 @@ def outside(figure):
 def struck(figure):
     """Give the titles of the lower row that reach into the panels above."""
     figure.canvas.draw()
-    lower = [(ax._left_title, above) for ax, above in zip(figure.axes[4:8], figure.axes[:4], strict=True)]
+    lower = [(left_title(ax), above) for ax, above in zip(figure.axes[4:8], figure.axes[:4], strict=True)]
     return [title.get_text() for title, above in lower if title.get_window_extent().y1 > above.bbox.y0]
 
 

@@ -22,7 +22,7 @@ from betarce.paper.figures.votes import (
 )
 from betarce.paper.tables.markdown import markdown_table
 from betarce.posterior import JEFFREYS, max_delta
-from test_posterior import PAPER_ALPHAS, PAPER_TABLE
+from paper_table import PAPER_ALPHAS, PAPER_TABLE
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

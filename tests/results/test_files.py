@@ -22,8 +22,8 @@ from betarce.results.ladder import Ladder
 from betarce.robustify import Result, RobustCounterfactual
 from betarce.robustify.certify import certificate_of, fingerprint
 from betarce.storage.files import digest, seal, unseal
-from features.test_mixed import TABLE
-from features.test_stored import changed, places
+from json_edits import changed, places
+from mixed_table import TABLE
 
 GUARANTEE = Guarantee(0.6, 0.8)
 STATUSES = [

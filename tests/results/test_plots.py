@@ -12,6 +12,7 @@ import betarce as brce
 from answers_by_hand import GUARANTEE, answer, batch, failure
 from betarce.features import FeatureSpace
 from betarce.results.plots import change_frame, vote_in_words, votes_frame
+from figure_checks import left_title
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -19,7 +20,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 def drawn_texts(axes):
     """Draw, then give all that is written, as it is read."""
     axes.figure.canvas.draw()
-    texts = [*axes.texts, *axes.get_yticklabels(), axes._left_title]
+    texts = [*axes.texts, *axes.get_yticklabels(), left_title(axes)]
     return [text.get_text().replace(r"\$", "$") for text in texts]
 
 
@@ -117,7 +118,7 @@ def test_no_label_of_the_change_chart_meets_another(n):
     boxes = [text.get_window_extent(renderer) for text in axes.texts]
     boxes += [label.get_window_extent(renderer) for label in axes.get_yticklabels()]
     boxes.append(axes.get_legend().get_window_extent(renderer))
-    boxes.append(axes._left_title.get_window_extent(renderer))
+    boxes.append(left_title(axes).get_window_extent(renderer))
     meeting = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
     assert not meeting
     assert all(axes.figure.bbox.contains(*corner) for box in boxes for corner in (box.min, box.max))
