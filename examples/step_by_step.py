@@ -23,7 +23,8 @@ from betarce.paper.figures.steps import (
     shells_frame,
 )
 from betarce.plotting.sheet import save_png
-from betarce.robustify.goal import Goal, margin_scales
+from betarce.robustify.goal import MembersGoal, margin_scales
+from betarce.search import Task
 from betarce.targets import accepted
 
 ORIGINAL = np.array([[-0.8, 0.5]])
@@ -58,10 +59,11 @@ scene = Scene(
 )
 
 # 3. The paper's search, few candidates a shell so that each can be seen.
-goal = Goal(rce.problem_, members, target, margin_scales(rce.problem_, members))
-sought = RecordedPredicate(lambda points, rows: goal.is_robust(points, rows, quorum))
+task = Task(base, features, features.box(base), seeds=[SEED])
+goal = MembersGoal(rce.problem_, members, target, quorum=quorum, scales=margin_scales(rce.problem_, members))
+sought = RecordedPredicate(goal.is_robust)
 spheres = brce.GrowingSpheresSearch(initial_radius=RADIUS, n_candidates=10)
-found = spheres.find(base, sought, features, features.box(base), seeds=[SEED])
+found = spheres.find(task, sought)
 candidates = sought.frame()
 valid = rce.problem_.is_target(candidates[["x1", "x2"]].to_numpy(), np.repeat(target, len(candidates), axis=0))
 candidates["kind"] = candidate_kinds(candidates["hit"], valid)
@@ -72,7 +74,7 @@ print(f"{voters.votes(found.points, 1)[0]} of {len(voters)} fresh members agree 
 # 4. The frontier: climb, place rungs, move them closer; then the certifying members walk down.
 #    (`rce.explain` also puts training rows on top of the ladder, as its safest rungs.)
 depth = RecordedDepth(goal)
-ladders = brce.FrontierSearch().climb(base, depth, features, features.box(base), seeds=[SEED])
+ladders = brce.FrontierSearch().climb(task, depth)
 rungs = ladders.points[0, ladders.exists[0]]
 climb = climb_frame(depth.frame())
 voter_quorum = rce.guarantee_.quorum(len(voters))

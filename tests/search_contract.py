@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.features import FeatureSpace, decrease_only, immutable
+from betarce.search import Task
 
 TABLE = pd.DataFrame({"a": [0.0, 1.0], "b": [0, 10], "c": [-5.0, 5.0], "d": [0.0, 1.0]})
 FEATURES = FeatureSpace.infer(TABLE, rules={"d": immutable(), "c": decrease_only()})
@@ -25,7 +26,7 @@ class SearchContract:
         centers = CENTERS[rows]
         box = FEATURES.box(centers)
         seeds = list(np.array(SEEDS)[rows])
-        return (search or self.search).find(centers, predicate, FEATURES, box, seeds)
+        return (search or self.search).find(Task(centers, FEATURES, box, seeds), predicate)
 
     def test_the_same_seed_gives_the_same_answer(self):
         np.testing.assert_array_equal(self.run().points, self.run().points)

@@ -88,6 +88,7 @@ IN_NAMESPACES = {
         "TRex",
         "Wachter",
         "check_explainer",
+        "register",
         "stability",
         "stability_histogram",
     ],
@@ -129,7 +130,18 @@ IN_NAMESPACES = {
         "percent",
     ],
     "rules": [*RULES, "Rule", "read_rules", "write_rules"],
-    "search": ["Depth", "FrontierSearch", "GrowingSpheresSearch", "Ladders", "Predicate", "SearchResult"],
+    "search": [
+        "Depth",
+        "FrontierSearch",
+        "Goal",
+        "GrowingSpheresSearch",
+        "Ladders",
+        "Predicate",
+        "Search",
+        "SearchResult",
+        "Task",
+        "check_search",
+    ],
     "spaces": [*SPACES, "Job", "Space", "Trainer"],
 }
 

@@ -9,7 +9,7 @@ import betarce
 
 SOURCE = Path(betarce.__file__).parent
 LAYERS = [
-    {"errors", "exports", "seeding", "arrays", "checks", "progress", "safe_text", "storage"},
+    {"errors", "exports", "seeding", "arrays", "checks", "parameters", "progress", "safe_text", "storage"},
     {"posterior", "plotting", "targets"},
     {"features", "rules", "datasets", "tables"},
     {"models", "search", "engines"},

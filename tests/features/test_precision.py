@@ -13,7 +13,7 @@ from lightgbm import LGBMClassifier
 
 import betarce as brce
 from betarce.features import FeatureSpace
-from betarce.search import GrowingSpheresSearch
+from betarce.search import GrowingSpheresSearch, Task
 
 RNG = np.random.default_rng(0)
 N = 80
@@ -133,7 +133,7 @@ def test_growing_spheres_hands_out_1e_35():
     def beyond_zero(points, rows):
         return points[:, 0] > 1e-35
 
-    found = GrowingSpheresSearch().find(centers, beyond_zero, features, features.box(centers), [0])
+    found = GrowingSpheresSearch().find(Task(centers, features, features.box(centers), [0]), beyond_zero)
     assert found.found.all()
     assert found.points[0, 0] >= 1e-12
     assert found.points[0, 1] == 0 or abs(found.points[0, 1]) >= 5e-12

@@ -17,6 +17,7 @@ from betarce.paper.figures.steps import (
     shells_frame,
 )
 from betarce.plotting.sheet import save_png
+from betarce.search import Task
 from figure_checks import left_title
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -24,6 +25,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 FEATURES = FeatureSpace.infer(np.array([[0.0, 0.0], [2.0, 1.0]]))
 BASE = np.array([[0.6, 0.5]])
 BOX = FEATURES.box(BASE)
+TASK = Task(BASE, FEATURES, BOX, seeds=[0])
 PLACES = ["x1", "x2"]
 
 
@@ -45,21 +47,21 @@ class Slope:
 def spheres():
     sought = RecordedPredicate(to_the_right)
     search = brce.GrowingSpheresSearch(initial_radius=0.4, n_candidates=30, bounded=False)
-    found = search.find(BASE, sought, FEATURES, BOX, seeds=[0])
+    found = search.find(TASK, sought)
     return found, sought.frame(), shells_frame(sought.frame(), initial_radius=0.4)
 
 
 @pytest.fixture(scope="module")
 def frontier():
     depth = RecordedDepth(Slope())
-    ladders = brce.FrontierSearch(steps=(0.1,)).climb(BASE, depth, FEATURES, BOX, seeds=[0])
+    ladders = brce.FrontierSearch(steps=(0.1,)).climb(TASK, depth)
     return ladders, depth.frame(), climb_frame(depth.frame())
 
 
 def test_a_recorder_changes_nothing_and_counts_every_point(spheres):
     found, record, _ = spheres
     search = brce.GrowingSpheresSearch(initial_radius=0.4, n_candidates=30, bounded=False)
-    plain = search.find(BASE, to_the_right, FEATURES, BOX, seeds=[0])
+    plain = search.find(TASK, to_the_right)
     np.testing.assert_array_equal(found.points, plain.points)
     assert len(record) == plain.n_evaluations[0]
     np.testing.assert_array_equal(record["hit"], record["x1"] > 1)
@@ -95,7 +97,7 @@ def test_what_was_found_is_the_closest_hit_of_the_last_shell(spheres):
 
 def test_a_centre_that_is_sought_has_no_shells():
     sought = RecordedPredicate(to_the_right)
-    brce.GrowingSpheresSearch().find(BASE + 1, sought, FEATURES, BOX, seeds=[0])
+    brce.GrowingSpheresSearch().find(Task(BASE + 1, FEATURES, BOX, seeds=[0]), sought)
     assert shells_frame(sought.frame(), initial_radius=0.1).empty
 
 

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from betarce import Ensemble, FeatureSpace
 from betarce.explainers import Problem
-from betarce.robustify.goal import Anchors, Goal, margin_scales
+from betarce.robustify.goal import Anchors, MembersGoal, margin_scales
 
 X, Y = make_classification(
     n_samples=200, n_features=4, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=0
@@ -29,7 +29,7 @@ def goal_of(make, n_classes):
     classes = np.arange(n_classes)
     problem = Problem(Ensemble(models[:1], classes), FeatureSpace.infer(X), X, y)
     targets = np.array([1, 0])
-    return Goal(problem, Ensemble(models[1:], classes), targets), problem, Ensemble(models[1:], classes)
+    return MembersGoal(problem, Ensemble(models[1:], classes), targets), problem, Ensemble(models[1:], classes)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,7 +72,7 @@ def test_members_without_gradients_have_no_slopes_and_labels_alone_give_a_depth(
 
     members = Ensemble([LabelsOnly(t) for t in (0.1, 0.2, 0.3, 0.4)], [0, 1])
     problem = Problem(Ensemble([LabelsOnly(0.0)], [0, 1]), FeatureSpace.infer(X), X, Y % 2)
-    goal = Goal(problem, members, np.array([1]))
+    goal = MembersGoal(problem, members, np.array([1]))
     points = np.array([[0.0], [0.15], [0.25], [0.35], [0.5]]) * np.ones((1, 4))
     depth, _ = goal(points, np.zeros(5, dtype=int))
     assert (np.diff(depth) > 0).all()

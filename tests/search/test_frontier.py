@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, decrease_only, immutable
-from betarce.search import FrontierSearch, Ladders
+from betarce.search import FrontierSearch, Ladders, Task
 from betarce.search.archive import Archive
 from betarce.search.direction import steepest
 
@@ -47,7 +47,8 @@ class Islands:
 
 
 def climb(search, bases, depth, features=UNIT, anchors=None, seeds=None):
-    return search.climb(bases, depth, features, features.box(bases), seeds or list(range(len(bases))), anchors)
+    task = Task(bases, features, features.box(bases), seeds or list(range(len(bases))))
+    return search.climb(task, depth, anchors=anchors)
 
 
 @pytest.mark.parametrize("sloped", [True, False])
@@ -114,7 +115,7 @@ def test_where_climbing_is_stuck_an_anchor_shows_the_way():
     base, far = np.full((1, 4), 0.2), np.full((1, 1, 4), 0.8)
     depth = Islands(far[0, 0])
     assert not climb(FrontierSearch(), base, depth).exists.any()
-    ladders = climb(FrontierSearch(), base, depth, anchors=lambda rows: far[rows])
+    ladders = climb(FrontierSearch(), base, depth, anchors=far)
     points = ladders.points[ladders.exists]
     assert depth(points, None)[1].all()
     distances = UNIT.distance(points, np.repeat(base, len(points), axis=0))
@@ -152,7 +153,7 @@ def test_a_row_does_not_depend_on_the_batch_it_is_in(sloped):
 def test_anchors_are_the_safest_rungs_of_all():
     plane = Plane([10, 1, 1, 1], 2.0, sloped=False)
     base, deep = np.full((1, 4), 0.2), np.full((1, 2, 4), 0.95)
-    ladders = climb(FrontierSearch(), base, plane, anchors=lambda rows: deep[rows])
+    ladders = climb(FrontierSearch(), base, plane, anchors=deep)
     points = ladders.points[0, ladders.exists[0]]
     np.testing.assert_allclose(points[0], 0.95)
     without = climb(FrontierSearch(), base, plane)
@@ -176,7 +177,7 @@ def test_the_budget_is_kept_and_its_end_is_said(budget):
 
     depth, anchors = Count([5, 0.6, -0.4, 50], 400.0, sloped=False), np.repeat(CENTERS[:, None], 2, axis=1)
     anchors[:, :, 0] = 0.9
-    ladders = climb(FrontierSearch(max_evaluations=budget), CENTERS, depth, MIXED, anchors=lambda rows: anchors[rows])
+    ladders = climb(FrontierSearch(max_evaluations=budget), CENTERS, depth, MIXED, anchors=anchors)
     np.testing.assert_array_equal(asked, ladders.n_evaluations)
     assert (asked <= budget).all()
     assert not ladders.exists.any()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, immutable
-from betarce.search import GrowingSpheresSearch
+from betarce.search import GrowingSpheresSearch, Task
 from search_contract import SearchContract
 
 UNIT = FeatureSpace.infer(np.array([[0.0] * 3, [1.0] * 3]))
@@ -23,7 +23,7 @@ def half_space(threshold):
 
 
 def find(search, centers, predicate, features=UNIT, seeds=None):
-    return search.find(centers, predicate, features, features.box(centers), seeds or list(range(len(centers))))
+    return search.find(Task(centers, features, features.box(centers), seeds or list(range(len(centers)))), predicate)
 
 
 @given(start=st.floats(0, 0.4), threshold=st.floats(0.45, 0.9), seed=st.integers(0, 1000))

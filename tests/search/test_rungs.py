@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, cost, immutable
-from betarce.search import FrontierSearch, GrowingSpheresSearch
+from betarce.search import FrontierSearch, GrowingSpheresSearch, Task
 from every_rule import RULES, TABLE, assert_alone_is_together_is_shuffled, features_under
 
 N = 10
@@ -37,8 +37,12 @@ class Hills:
         return np.where(np.isnan(points), 0.0, self.weights) if self.sloped else None
 
 
+def task_of(features, bases, rows):
+    return Task(bases[rows], features, features.box(bases[rows]), [int(row) for row in rows])
+
+
 def climb(search, features, depth, bases, rows):
-    return search.climb(bases[rows], depth, features, features.box(bases[rows]), [int(row) for row in rows])
+    return search.climb(task_of(features, bases, rows), depth)
 
 
 @pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
@@ -92,13 +96,8 @@ def test_company_changes_no_sphere_under_any_rule(kind):
     centers, depth = features.encode(TABLE[:N]), Hills(features, 3, sloped=False)
 
     def run(rows):
-        found = GrowingSpheresSearch(max_evaluations=5000).find(
-            centers[rows],
-            lambda points, which: depth(points, which)[0] > 0,
-            features,
-            features.box(centers[rows]),
-            [int(row) for row in rows],
-        )
+        task = task_of(features, centers, rows)
+        found = GrowingSpheresSearch(max_evaluations=5000).find(task, lambda points, own: depth(points, own)[0] > 0)
         return [found.points, found.status, found.n_evaluations]
 
     points, status, _ = assert_alone_is_together_is_shuffled(run, N, alone=(0, 6))
@@ -115,7 +114,7 @@ def test_no_single_change_of_a_rung_can_be_taken_back_at_its_level(sloped, kind,
     start = seed % (len(TABLE) - 3)
     bases, depth = features.encode(TABLE[start : start + 3]), Hills(features, seed, sloped=sloped)
     levels = np.array([4.0, 2.5, 1.5, 0.5, -np.inf])
-    ladders = FrontierSearch().climb(bases, depth, features, features.box(bases), [0, 1, 2], levels=levels)
+    ladders = FrontierSearch().climb(task_of(features, bases, np.arange(3)), depth, levels=levels)
     assert not ladders.spent.any()
     for row, rung in zip(*np.nonzero(ladders.exists), strict=True):
         point, base = ladders.points[row, rung], bases[row]

@@ -12,7 +12,8 @@ from betarce.comparison.forms import FORMS
 from betarce.comparison.grids import Grid, check_grids
 from betarce.comparison.scene import MEANS, Scene
 from betarce.errors import InvalidInput
-from betarce.explainers import EXPLAINERS, Dice, check_explainer
+from betarce.explainers import EXPLAINERS, check_explainer
+from betarce.explainers.protocol import NeedsLibrary
 from betarce.members import deal
 from betarce.plotting.labels import write_labels
 from betarce.plotting.style import BLUE, GREEN, GREY, ORANGE, new_axes
@@ -238,7 +239,7 @@ def _named(methods: Iterable[Any]) -> dict[str, Any]:
                 f"`methods` names {value!r}, which is unknown. Known: {', '.join((*FORMS, *EXPLAINERS))}."
             )
         checked = None if value in FORMS else check_explainer(value)
-        if isinstance(checked, Dice):
+        if isinstance(checked, NeedsLibrary):
             checked.library()  # a missing library is found before anything is trained
         if not isinstance(value, str):
             value = checked

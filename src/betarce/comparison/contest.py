@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from betarce.comparison.grids import Grid, configurations
 from betarce.comparison.scene import Scene
 from betarce.ensemble import Ensemble
 from betarce.explainers import Explained, Explainer, Problem, check_explainer
+from betarce.parameters import with_parameters
 from betarce.progress import Advance, progress
 from betarce.robustify import BetaRCE, Result
 from betarce.seeding import derive, generator
@@ -128,7 +129,4 @@ def configured(method: Any, parameters: Mapping[str, Any]) -> Explainer:
     """Give an explainer with its parameters set."""
     explainer = check_explainer(method)
     assert explainer is not None
-    if not parameters:
-        return explainer
-    changed: Explainer = replace(explainer, **parameters)  # type: ignore[type-var]
-    return changed
+    return with_parameters(explainer, parameters)

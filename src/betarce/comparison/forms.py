@@ -1,13 +1,14 @@
 """The two forms of BetaRCE that are compared: ours, and the paper's."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from betarce.ensemble.kernel import Kind
+from betarce.parameters import parameters_of
 from betarce.posterior import EXACT, JEFFREYS, Guarantee, Prior
 from betarce.robustify.sizes import role_sizes
-from betarce.search import FrontierSearch, GrowingSpheresSearch
+from betarce.search import FrontierSearch, GrowingSpheresSearch, Search
 from betarce.spaces import Seed
 
 
@@ -25,16 +26,16 @@ class Form:
         Where nothing else is asked for.
     """
 
-    search: Callable[..., FrontierSearch | GrowingSpheresSearch]
+    search: Callable[..., Search]
     certify_on: str
     prior: Prior
 
     @property
     def parameters(self) -> list[str]:
         """What can be set: "n_models", and all that the search takes."""
-        return ["n_models", *(each.name for each in fields(self.search()))]
+        return ["n_models", *parameters_of(self.search())]
 
-    def searching(self, parameters: Mapping[str, Any]) -> FrontierSearch | GrowingSpheresSearch:
+    def searching(self, parameters: Mapping[str, Any]) -> Search:
         """Give the search with its parameters set; lists, as files have them, become tuples."""
         chosen: dict[str, Any] = {name: value for name, value in parameters.items() if name != "n_models"}
         return self.search(**{name: tuple(v) if isinstance(v, list) else v for name, v in chosen.items()})

@@ -7,21 +7,24 @@ import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.explainers.training_rows import nearest, predicted
 from betarce.features import Box
-from betarce.search import FrontierSearch
+from betarce.search import FrontierSearch, Task
+from betarce.search.protocol import Climber
 
 _ANCHORS = 3  # nearest training rows of the target class, where climbing gets stuck
 _CROSSING = np.array([0.0, -np.inf])  # the depth at which the model's answer turns
 
 
+@register("closest")
 @dataclass(frozen=True)
 class Closest:
     """Climb from the original to the target class, and come as close again as the model allows.
 
     Parameters
     ----------
-    search : FrontierSearch
+    search : FrontierSearch, or any search that can `climb`
         How; its norm and its price per changed feature say what "closest" means.
 
     Notes
@@ -42,21 +45,15 @@ class Closest:
     array([[1.5]])
     """
 
-    search: FrontierSearch = field(default_factory=FrontierSearch)
+    search: Climber = field(default_factory=FrontierSearch)
 
     def explain(
         self, originals: FloatArray, targets: BoolArray, problem: Problem, box: Box, seeds: Sequence[int]
     ) -> Explained:
         """Find a counterfactual for each row."""
-        ladders = self.search.climb(
-            originals,
-            _Margin(problem, targets),
-            problem.features,
-            box,
-            seeds,
-            anchors=lambda rows: _anchors(problem, originals[rows], targets[rows], box.take(rows)),
-            levels=_CROSSING,
-        )
+        task = Task(originals, problem.features, box, seeds)
+        anchors = _anchors(problem, originals, targets, box)
+        ladders = self.search.climb(task, _Margin(problem, targets), anchors=anchors, levels=_CROSSING)
         found: BoolArray = np.asarray(ladders.exists.any(axis=1))
         # The last rung is the closest.
         last = ladders.exists.shape[1] - 1 - ladders.exists[:, ::-1].argmax(axis=1)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from scipy.special import expit
 from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.errors import InvalidInput, require
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.features import Box, Column
 from betarce.targets import named
 
@@ -37,6 +37,7 @@ _DECIMALS = 4  # of a column's range: the finest that DiCE proposes
 _SAME = 1e-6  # of a column's range: what rounding to float32, which DiCE does, may add
 
 
+@register("dice")
 @dataclass(frozen=True)
 class Dice:
     """Let dice-ml propose counterfactuals, and take the closest that is valid.
@@ -240,12 +241,14 @@ class _View:
     @classmethod
     def of(cls, problem: Problem) -> "_View":
         """Look at the training rows of a problem, once."""
-        if problem not in _VIEWS:
+
+        def look() -> _View:
             columns, points = problem.features.columns, problem.X_train
             numbers = np.array([not column.is_nominal and column.kind != "binary" for column in columns])
             seen = [np.unique(values[~np.isnan(values)]) for values in points.T]
-            _VIEWS[problem] = cls(columns, points, numbers, seen, {})
-        return _VIEWS[problem]
+            return cls(columns, points, numbers, seen, {})
+
+        return problem.cached("dice", look)
 
     @property
     def names(self) -> list[str]:
@@ -286,9 +289,6 @@ class _View:
 
     def _column(self, values: FloatArray, j: int) -> Any:
         return values if self.numbers[j] else np.array([_text(value) for value in values], dtype=object)
-
-
-_VIEWS: "WeakKeyDictionary[Problem, _View]" = WeakKeyDictionary()
 
 
 class _Asked:

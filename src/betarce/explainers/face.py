@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import expit
@@ -13,6 +12,7 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.explainers.density_graph import Density, DensityGraph, Edges
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.explainers.training_rows import Trials, by_target
 from betarce.features import Box
 from betarce.seeding import generator
@@ -21,6 +21,7 @@ _SUPPORT = 2000  # rows that say enough about a density
 _CHUNK = 1 << 24  # path costs held at once: 128 MiB
 
 
+@register("face")
 @dataclass(frozen=True)
 class Face:
     """Walk through dense data to a training row of the target class; hand out where the cheapest path ends.
@@ -202,26 +203,26 @@ class Face:
         )
 
     def _chart(self, problem: Problem) -> "_Chart":
-        charts = _CHARTS.setdefault(problem, {})
-        if self not in charts:
-            X, rng = problem.X_train, generator(self.seed, "face", "rows")
-            used = np.sort(rng.permutation(len(X))[: ceil(self.fraction * len(X))])
-            support = used[np.sort(rng.permutation(len(used))[:_SUPPORT])]
-            # Equal rows as one node: else the neighbours of a row are its copies, which lead nowhere.
-            _, first = np.unique(np.nan_to_num(X[used], nan=np.inf), axis=0, return_index=True)
-            index = used[np.sort(first)]
-            graph = DensityGraph(
-                problem.features,
-                X[index],
-                X[support],
-                n_neighbors=self.n_neighbors,
-                by_radius=self.mode == "epsilon",
-                epsilon=self.epsilon,
-                bandwidth=self.bandwidth,
-                density=self.density,
-            )
-            charts[self] = _Chart(graph, index)
-        return charts[self]
+        return problem.cached(("face", self), lambda: self._built(problem))
+
+    def _built(self, problem: Problem) -> "_Chart":
+        X, rng = problem.X_train, generator(self.seed, "face", "rows")
+        used = np.sort(rng.permutation(len(X))[: ceil(self.fraction * len(X))])
+        support = used[np.sort(rng.permutation(len(used))[:_SUPPORT])]
+        # Equal rows as one node: else the neighbours of a row are its copies, which lead nowhere.
+        _, first = np.unique(np.nan_to_num(X[used], nan=np.inf), axis=0, return_index=True)
+        index = used[np.sort(first)]
+        graph = DensityGraph(
+            problem.features,
+            X[index],
+            X[support],
+            n_neighbors=self.n_neighbors,
+            by_radius=self.mode == "epsilon",
+            epsilon=self.epsilon,
+            bandwidth=self.bandwidth,
+            density=self.density,
+        )
+        return _Chart(graph, index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +236,7 @@ class _Exits:
 
 @dataclass(frozen=True, eq=False)
 class _Chart:
-    """The graph of one problem, with what is known of each set of accepted classes; keeps no problem alive."""
+    """The graph of one problem, with what is known of each set of accepted classes."""
 
     graph: DensityGraph
     index: IntArray
@@ -263,6 +264,3 @@ def _first_ends(tails: IntArray, costs: FloatArray, ends: IntArray, n: int) -> I
     best = np.full(n, -1)
     best[owners] = ends[order[first]]
     return best
-
-
-_CHARTS: "WeakKeyDictionary[Problem, dict[Face, _Chart]]" = WeakKeyDictionary()

@@ -7,8 +7,9 @@ import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.features import Box
-from betarce.search.growing_spheres import GrowingSpheresSearch
+from betarce.search import GrowingSpheresSearch, Task
 
 _REASONS = {
     "found": "",
@@ -17,6 +18,7 @@ _REASONS = {
 }
 
 
+@register("growing-spheres")
 @dataclass(frozen=True)
 class GrowingSpheres:
     """Search shells around the original for the target class.
@@ -41,7 +43,7 @@ class GrowingSpheres:
         def flips(points: FloatArray, rows: IntArray) -> BoolArray:
             return problem.is_target(points, targets[rows])
 
-        result = self.search.find(originals, flips, problem.features, box, seeds)
+        result = self.search.find(Task(originals, problem.features, box, seeds), flips)
         reasons = [_REASONS[status] for status in result.status]
         points = np.where(result.found[:, None], result.points, originals)
         return Explained(points, result.found, reasons, result.n_evaluations)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.explainers.training_rows import Trials, nearest, predicted, recorded
 from betarce.features import Box, Norm
 
 
+@register("nearest")
 @dataclass(frozen=True)
 class NearestUnlike:
     """Hand out the nearest training row of the target class.

@@ -12,6 +12,7 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.explainers.nearest import NearestUnlike
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.explainers.training_rows import by_target, nearest, predicted
 from betarce.features import Box, Norm
 
@@ -20,6 +21,7 @@ _TINY = 1e-12
 _MOST = 300.0  # of the logarithm of a ratio of densities, lest it overflow
 
 
+@register("nice")
 @dataclass(frozen=True)
 class Nice:
     """Take over values of the nearest unlike neighbour, the most rewarding first, until the class flips.

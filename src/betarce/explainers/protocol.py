@@ -1,8 +1,8 @@
 """What every method that makes counterfactuals has in common."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.features import Box, FeatureSpace
 from betarce.targets import named
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,26 @@ class Problem:
     features: FeatureSpace
     X_train: FloatArray
     y_train: AnyArray
+    _cache: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def cached(self, key: Hashable, compute: Callable[[], _Value]) -> _Value:
+        """Give what is known of this problem under a key, computed when it is first asked for.
+
+        Parameters
+        ----------
+        key : hashable
+            What it is, with all that it depends on beside the problem, such as ("stable rows", criterion).
+        compute : callable
+            Gets no arguments and draws nothing at random: who asks first must not matter.
+        """
+        if key not in self._cache:
+            self._cache[key] = compute()
+        value: _Value = self._cache[key]
+        return value
+
+    def __reduce__(self) -> tuple[type["Problem"], tuple[Any, ...]]:
+        """Leave what can be computed again behind."""
+        return Problem, (self.model, self.features, self.X_train, self.y_train)
 
     def is_target(self, points: FloatArray, targets: AnyArray) -> BoolArray:
         """Say which points the model puts in their target class."""
@@ -63,13 +85,47 @@ class Explained:
     bases: FloatArray | None = None
 
 
+@runtime_checkable
 class Explainer(Protocol):
-    """A method that makes counterfactuals."""
+    """A method that makes counterfactuals: any object with `explain`.
+
+    Usually a frozen dataclass whose fields are its parameters: then grids and plans can set them by name
+    (`betarce.parameters.with_parameters`), and equal explainers share what they cache on a problem. What an
+    implementation must keep to is checked by `betarce.testing.check_explainer_contract`.
+    """
 
     def explain(
         self, originals: FloatArray, targets: AnyArray, problem: Problem, box: Box, seeds: Sequence[int]
     ) -> Explained:
-        """Find a counterfactual for each row; a row that has none says why and leaves the others alone."""
+        """Find a counterfactual for each row; a row that has none says why and leaves the others alone.
+
+        Parameters
+        ----------
+        originals : array of shape (n, d)
+            The rows as points.
+        targets : array of bool, shape (n, classes)
+            The classes that each row accepts.
+        problem : Problem
+            The model, the columns and the training rows.
+        box : Box
+            Where each row's counterfactual may lie.
+        seeds : sequence of int
+            One per row, for whatever is drawn at random.
+        """
+
+
+@runtime_checkable
+class NeedsLibrary(Explainer, Protocol):
+    """An explainer of another library, which may not be installed."""
+
+    def library(self) -> Any:
+        """Import it.
+
+        Raises
+        ------
+        MissingExtra
+            If it is not there; the message says how to install it.
+        """
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.explainers.descent import NOTHING_MOVES, Slope, check_choice, check_counts, check_numbers
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.features import Box
 from betarce.seeding import generator
 
@@ -28,6 +29,7 @@ _LEFT = (
 )
 
 
+@register("rbr")
 @dataclass(frozen=True)
 class Rbr:
     """Descend from the decision boundary to where samples of the target class outweigh all others.

@@ -9,6 +9,7 @@ from scipy.special import expit
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.explainers.descent import NOTHING_MOVES, Adam, Slope, check_choice, check_counts, check_numbers, shrink
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.features import Box, Norm
 from betarce.seeding import generator
 
@@ -19,6 +20,7 @@ _RIDGE = 1.0  # penalty of the surrogate, on standardised columns
 _FLAT = 0.25  # of a range: spread of samples along a column that is constant in training
 
 
+@register("roar")
 @dataclass(frozen=True)
 class Roar:
     """Minimise the loss under the worst shift of a linear model's weights, plus a distance.

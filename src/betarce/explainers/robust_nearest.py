@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.explainers.training_rows import Trials, by_target, nearest
 from betarce.features import Box, FeatureSpace, Norm
 
@@ -19,6 +19,7 @@ _STEPS = 20  # points looked at on each line
 _HALVINGS = 8  # of the last step
 
 
+@register("robust-nearest")
 @dataclass(frozen=True, eq=False)
 class RobustNearest:
     """Hand out the nearest training row of the target class that passes a test of robustness.
@@ -113,15 +114,14 @@ class RobustNearest:
         return trials.explained(reasons)
 
     def _test(self, problem: Problem) -> "_Test":
-        tests = _TESTS.setdefault(problem, {})
-        if self not in tests:
-            # Nothing in the test may keep the problem alive, under which it is filed.
+        def make() -> _Test:
             voters = problem.model
             if self.members is not None:
                 voters = Ensemble(self.members, problem.model.classes, features=problem.features)
             least = self.min_margin if self.min_margin is not None else float(self.members is None)
-            tests[self] = _Test(problem.model, voters, ceil(self.share * len(voters) - 1e-9), least)
-        return tests[self]
+            return _Test(problem.model, voters, ceil(self.share * len(voters) - 1e-9), least)
+
+        return problem.cached(("robust rows", self), make)
 
 
 class _WayBack:
@@ -204,6 +204,3 @@ class _Test:
         if key not in self._known:
             self._known[key] = self.passes(rows, np.tile(wanted, (len(rows), 1)))
         return self._known[key]
-
-
-_TESTS: "WeakKeyDictionary[Problem, dict[RobustNearest, _Test]]" = WeakKeyDictionary()

@@ -7,10 +7,12 @@ from typing import Any
 from betarce.arrays import AnyArray, FloatArray
 from betarce.explainers.neighbourhood import Criterion
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import check_explainer, register
 from betarce.explainers.walking import LineSearch, Walk, base_points, move_until_stable
 from betarce.features import Box
 
 
+@register("robx")
 @dataclass(frozen=True)
 class RobX:
     """Walk from a base counterfactual to stable training rows, as far as stability asks for.
@@ -85,8 +87,6 @@ class RobX:
     line_search: LineSearch = "bisection"
 
     def __post_init__(self) -> None:
-        from betarce.explainers import check_explainer
-
         check_explainer(self.base)
         _ = self._criterion, self._walk
 

@@ -1,18 +1,14 @@
 """Training rows as candidates: how far they are, and which of them still work once moved into a box."""
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.explainers.protocol import Explained, Problem
 from betarce.features import Box, FeatureSpace, Norm
-from betarce.search.growing_spheres import Predicate
+from betarce.search import Predicate
 
 _CHUNK = 1 << 22  # distances held at once: 32 MiB
 _GROWTH = 4  # how many more candidates each round tries: most rows are content with the first
-
-_CODES: "WeakKeyDictionary[Problem, IntArray]" = WeakKeyDictionary()
 
 
 def pairwise(features: FeatureSpace, a: FloatArray, b: FloatArray, *, norm: Norm) -> FloatArray:
@@ -96,10 +92,11 @@ def nearest(
 
 def predicted(problem: Problem) -> IntArray:
     """Give the class code that the model gives each training row; asked once for each problem."""
-    if problem not in _CODES:
-        labels = problem.model.labels(problem.X_train)[:, 0]
-        _CODES[problem] = np.searchsorted(problem.model.classes, labels)
-    return _CODES[problem]
+
+    def ask() -> IntArray:
+        return np.searchsorted(problem.model.classes, problem.model.labels(problem.X_train)[:, 0])
+
+    return problem.cached("predicted", ask)
 
 
 def recorded(problem: Problem) -> IntArray:

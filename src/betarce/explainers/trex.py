@@ -10,6 +10,7 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.explainers.neighbourhood import Criterion, StabilityTest
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import check_explainer, register
 from betarce.explainers.walking import LineSearch, Walk, base_points, move_until_stable
 from betarce.features import Box
 
@@ -17,6 +18,7 @@ _GRADIENT_SAMPLES = 100
 _FLAT = 1e-12  # the least slope of a probability, so that a saturated one still says where to go
 
 
+@register("trex")
 @dataclass(frozen=True)
 class TRex:
     """Climb to stability by small steps, or walk to stable training rows where there is no slope to climb.
@@ -84,8 +86,6 @@ class TRex:
     line_search: LineSearch = "bisection"
 
     def __post_init__(self) -> None:
-        from betarce.explainers import check_explainer
-
         check_explainer(self.base)
         if not isinstance(self.ascent_step, (int, float)) or not 0 < self.ascent_step < np.inf:
             raise InvalidInput(f"`ascent_step` must be a number > 0; got {self.ascent_step!r}.")

@@ -18,12 +18,14 @@ from betarce.explainers.descent import (
     shrink,
 )
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import register
 from betarce.features import Box, Norm
 
 _SETTLED = 1e-3  # of the learning rate: a row that moves less is at rest
 _PATIENCE = 5  # steps at rest before a row has arrived; on its way back it rests for one
 
 
+@register("wachter")
 @dataclass(frozen=True)
 class Wachter:
     """Descend from the original to the closest point that the model gives a wanted probability.

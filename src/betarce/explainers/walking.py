@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.explainers.neighbourhood import Criterion, StabilityTest
 from betarce.explainers.protocol import Explained, Problem
+from betarce.explainers.registry import check_explainer
 from betarce.features import Box, FeatureSpace
 
 LineSearch = Literal["bisection", "walk"]
@@ -20,8 +20,6 @@ Refine = Callable[[FloatArray, IntArray, StabilityTest], tuple[FloatArray, BoolA
 _NOISE = 1 << 24  # floats of noise that are held at once: 128 MiB
 _DISTANCES = 1 << 22  # floats of differences to training rows that are held at once
 _ROUNDS = 8  # times that further training rows are tried where rules spoil the nearest ones
-
-_KNOWN: "WeakKeyDictionary[Problem, dict[tuple[Criterion, bytes], _StableRows]]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,6 @@ def base_points(
     base: Any, originals: FloatArray, targets: AnyArray, problem: Problem, box: Box, seeds: Sequence[int]
 ) -> Explained:
     """Let the base method answer, and move its points to what is allowed; None starts from the originals."""
-    from betarce.explainers import check_explainer  # which imports the explainers, and so this module
-
     explainer = check_explainer(base)
     if explainer is None:
         n = len(originals)
@@ -286,9 +282,9 @@ class _StableRows:
 def _stable_rows(test: StabilityTest, mask: BoolArray) -> _StableRows:
     """Look the training rows of a target up; kept as long as the problem lives."""
     problem = test.problem
-    known = _KNOWN.setdefault(problem, {})
-    key = (test.criterion, mask.tobytes())
-    if key not in known:
+
+    def find() -> _StableRows:
         inside = problem.is_target(problem.X_train, np.tile(mask, (len(problem.X_train), 1)))
-        known[key] = _StableRows(problem.X_train[inside])
-    return known[key]
+        return _StableRows(problem.X_train[inside])
+
+    return problem.cached(("stable rows", test.criterion, mask.tobytes()), find)

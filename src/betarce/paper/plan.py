@@ -1,7 +1,7 @@
 """Plans of experiments, and the independent cells that they stand for."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -10,6 +10,7 @@ from betarce.comparison.contest import TUNING_MEMBERS, TUNING_ROWS
 from betarce.comparison.forms import FORMS, KINDS
 from betarce.comparison.grids import Grid
 from betarce.explainers import EXPLAINERS
+from betarce.parameters import parameters_of
 from betarce.posterior import Guarantee, Prior
 from betarce.seeding import derive
 from betarce.storage.files import digest
@@ -46,7 +47,7 @@ class Method:
     @property
     def based(self) -> bool:
         """Whether it starts from the points of a base method."""
-        return self.ours or "base" in parameters_of(self.method)
+        return self.ours or "base" in parameters_of(EXPLAINERS[self.method]())
 
     @property
     def full_grid(self) -> dict[str, Any]:
@@ -172,11 +173,6 @@ class Plan:
     def digest(self) -> str:
         """A digest of the protocol: files of plans that differ only in their choice of cells fit together."""
         return digest(self.protocol)
-
-
-def parameters_of(method: str) -> list[str]:
-    """Name the parameters of an explainer."""
-    return [each.name for each in fields(EXPLAINERS[method]())]  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,8 @@ from betarce.datasets import PAPER_NAMES
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.explainers import EXPLAINERS
 from betarce.models.families import FAMILIES
-from betarce.paper.plan import Method, Plan, parameters_of
+from betarce.paper.plan import Method, Plan
+from betarce.parameters import parameters_of
 from betarce.posterior import Prior, check_prior
 from betarce.robustify.sizes import AMOUNTS
 from betarce.spaces import SPACES
@@ -258,7 +259,7 @@ def _form_parameters(value: Any, method: str, place: str) -> dict[str, Any]:
 
 
 def _parameters(value: Any, method: str, place: str) -> dict[str, Any]:
-    return _plain_values(value, [name for name in parameters_of(method) if name != "base"], place)
+    return _plain_values(value, [name for name in parameters_of(EXPLAINERS[method]()) if name != "base"], place)
 
 
 def _plain_values(value: Any, known: Iterable[str], place: str) -> dict[str, Any]:

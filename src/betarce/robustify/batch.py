@@ -11,7 +11,7 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.explainers import Explained
 from betarce.features import FeatureSpace, RawTable, Rules
-from betarce.robustify.steer import Task
+from betarce.search import Task
 from betarce.targets import accepted
 
 ALREADY_THERE = "The model gives this row the class that is wanted: there is nothing to change."
@@ -28,7 +28,9 @@ class Batch:
     names : Index
         What the rows are called.
     task : Task
-        Where each starts, what it wants, where it may go.
+        Where each starts, and where it may go.
+    targets : array of bool, shape (n, classes)
+        The classes that each row accepts.
     based : Explained
         The base counterfactuals.
     notes : list of str
@@ -42,15 +44,11 @@ class Batch:
     originals: FloatArray
     names: "pd.Index[Any]"
     task: Task
+    targets: BoolArray
     based: Explained
     notes: list[str]
     there: BoolArray
     post_hoc: bool
-
-    @property
-    def targets(self) -> BoolArray:
-        """The classes that each row accepts, shape (n, classes)."""
-        return self.task.targets
 
     @property
     def infeasible(self) -> list[str]:

@@ -39,10 +39,11 @@ from betarce.robustify.settings import check_features
 from betarce.robustify.sizes import announcement, role_sizes
 from betarce.robustify.statuses import answers
 from betarce.robustify.statuses import unreadable as unreadable_row
-from betarce.robustify.steer import Steering, Task, check_search
+from betarce.robustify.steer import Steering
 from betarce.robustify.subject import Subject
 from betarce.robustify.tradeoff import Frontier, tradeoff
-from betarce.search import FrontierSearch, GrowingSpheresSearch, Ladders
+from betarce.search import GrowingSpheresSearch, Ladders, Search, Task, check_search
+from betarce.search.protocol import Climber
 from betarce.seeding import check_seed, derive
 from betarce.spaces import Given, check_space
 from betarce.targets import accepted, named
@@ -69,7 +70,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         certified point is the closest to that base, as in the paper.
     search : str or search
         How a robust point is sought around the base: "frontier", "growing-spheres" (the paper's Algorithm 2), or an
-        object such as `betarce.FrontierSearch(norm="l2")`.
+        object such as `betarce.FrontierSearch(norm="l2")`; anything with `ladders(task, goal)` will do.
     certify_on : {"holdout", "search"}
         "holdout" certifies with members that the search never saw. "search" is the paper's way: the members that
         steered the search also certify, which is optimistic.
@@ -296,9 +297,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         # Few members can steer, but not certify: then the paper's search asks all of them.
         quorum = self.guarantee_.quorum(n) if n >= self.guarantee_.min_models() else n
         paper = Steering(GrowingSpheresSearch(), self.problem_, self.members_.search, quorum)
-        return tradeoff(
-            batch, ladders, paper.ladders(batch.task), self.members_.voters, self.guarantee_, self.features_
-        )
+        found = paper.ladders(batch.task, batch.targets)
+        return tradeoff(batch, ladders, found, self.members_.voters, self.guarantee_, self.features_)
 
     def certify(self, points: Any, target: Any) -> Verdicts:
         """Give a verdict on counterfactuals from any other tool.
@@ -425,7 +425,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         check_vote_decides(guarantee)
         return guarantee
 
-    def _set_up(self, guarantee: Guarantee, search: Any, subject: Subject) -> None:
+    def _set_up(self, guarantee: Guarantee, search: Search, subject: Subject) -> None:
         """Put everything in place that needs no training."""
         n = len(self.members_.search)
         # A point at the edge of the quorum would fail a second vote about every other time.
@@ -519,14 +519,14 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         notes = [helped.get(i, note) for i, note in enumerate(notes)]
         post_hoc = base_points is not None or self.base is not None
         starts = based.points if post_hoc else originals
-        task = Task(starts, targets, box, self._seeds(originals, targets, "search"))
-        batch = Batch(originals, names[kept], task, based, notes, there, post_hoc)
+        task = Task(starts, self.features_, box, self._seeds(originals, targets, "search"))
+        batch = Batch(originals, names[kept], task, targets, based, notes, there, post_hoc)
         rows = batch.searchable
         if rows.size == len(targets):
-            return batch, self._steering.ladders(task)
+            return batch, self._steering.ladders(task, targets)
         if not rows.size:
             return batch, Ladders.none(len(targets), originals.shape[1])
-        return batch, self._steering.ladders(task.take(rows)).spread(rows, len(targets))
+        return batch, self._steering.ladders(task.take(rows), targets[rows]).spread(rows, len(targets))
 
     def _with_advice(self, items: list[RobustCounterfactual], batch: Batch) -> list[RobustCounterfactual]:
         """Tell the first rows without any candidate which rules stand in the way; the others likely have the same."""
@@ -541,7 +541,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         explainer = check_explainer(self.base)
         if explainer is not None:
             return explainer
-        return Closest(self._finder) if isinstance(self._finder, FrontierSearch) else Closest()
+        return Closest(self._finder) if isinstance(self._finder, Climber) else Closest()
 
     def _seeds(self, originals: FloatArray, targets: BoolArray, purpose: str) -> list[int]:
         """Give each row a seed by what it is, not by where it stands: a batch's composition changes nothing."""

@@ -1,4 +1,4 @@
-"""What a search is after: the target class under the model, and under as many retrained members as possible."""
+"""What the search of BetaRCE is after: the target class under the model, and under as many members as possible."""
 
 import numpy as np
 
@@ -6,6 +6,7 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.explainers import Problem
 from betarce.features import Box
+from betarce.search import Task
 
 _LEAST_SPREAD = 1e-6
 _ANCHORS = 3  # nearest deep rows for each point
@@ -14,7 +15,7 @@ _SCALE_ROWS = 500
 _MOST_ANCHORS = 2000  # training rows to choose them from
 
 
-class Goal:
+class MembersGoal:
     """The depth and the robustness of points, as the search members see them.
 
     Parameters
@@ -25,8 +26,12 @@ class Goal:
         The members that steer.
     targets : array of bool, shape (n, classes)
         The classes that each row accepts.
+    quorum : int, optional
+        How many of the members must agree for a point to be robust; all of them by default.
     scales : array of shape (members,), optional
         The usual size of each member's margins, from `margin_scales`.
+    anchors : Anchors, optional
+        Training rows to fall back on.
 
     Notes
     -----
@@ -38,12 +43,21 @@ class Goal:
     """
 
     def __init__(
-        self, problem: Problem, members: Ensemble, targets: BoolArray, scales: FloatArray | float = 1.0
+        self,
+        problem: Problem,
+        members: Ensemble,
+        targets: BoolArray,
+        *,
+        quorum: int | None = None,
+        scales: FloatArray | float = 1.0,
+        anchors: "Anchors | None" = None,
     ) -> None:
         self._problem = problem
         self._members = members
         self._targets = targets
+        self._quorum = len(members) if quorum is None else quorum
         self._scales = scales
+        self._anchors = anchors
 
     def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Give the depth of points, and whether the model itself gives them their target."""
@@ -67,12 +81,25 @@ class Goal:
         margins /= self._scales
         return np.asarray(np.tanh(margins, out=margins))
 
-    def is_robust(self, points: FloatArray, rows: IntArray, quorum: int) -> BoolArray:
+    def is_robust(self, points: FloatArray, rows: IntArray) -> BoolArray:
         """Say which points the model and a quorum of the members put in their target class."""
         targets = self._targets[rows]
         robust = self._problem.is_target(points, targets)
-        robust[robust] = self._members.reaches(points[robust], targets[robust], quorum)
+        robust[robust] = self._members.reaches(points[robust], targets[robust], self._quorum)
         return robust
+
+    def anchors(self, task: Task) -> FloatArray | None:
+        """Give each row the training rows to fall back on, shape (n, anchors, d)."""
+        if self._anchors is None:
+            return None
+        # A row without anchors gets its own start as one, which changes nothing.
+        anchors = np.repeat(task.starts[:, None], self._anchors.n_each, axis=1)
+        for target in np.unique(self._targets, axis=0):
+            rows = np.flatnonzero((self._targets == target).all(axis=1))
+            nearest = self._anchors.nearest(task.starts[rows], target, task.box.take(rows))
+            if nearest is not None:
+                anchors[rows] = nearest
+        return anchors
 
 
 def margin_scales(problem: Problem, members: Ensemble) -> FloatArray:
@@ -137,7 +164,9 @@ class Anchors:
         if key not in self._deep:
             points = self._problem.X_train[self._rows]
             everyone = np.zeros(len(points), dtype=np.intp)
-            depth, valid = Goal(self._problem, self._members, target[None], self._scales)(points, everyone)
+            depth, valid = MembersGoal(self._problem, self._members, target[None], scales=self._scales)(
+                points, everyone
+            )
             inside = valid & (depth > 0)
             order = np.argsort(-depth[inside], kind="stable")[: (inside.sum() + 1) // 2]
             self._deep[key] = points[inside][order]

@@ -1,8 +1,20 @@
-"""Searches for the closest points with a property, over any vectorised predicate or depth."""
+"""Searches for the closest points that reach a goal, behind one protocol."""
 
-from betarce.search.evaluations import Depth
 from betarce.search.frontier import FrontierSearch
-from betarce.search.growing_spheres import GrowingSpheresSearch, Predicate, SearchResult
+from betarce.search.growing_spheres import GrowingSpheresSearch, SearchResult
 from betarce.search.ladders import Ladders
+from betarce.search.protocol import Depth, Goal, Predicate, Search, Task
+from betarce.search.registry import check_search
 
-__all__ = ["Depth", "FrontierSearch", "GrowingSpheresSearch", "Ladders", "Predicate", "SearchResult"]
+__all__ = [
+    "Depth",
+    "FrontierSearch",
+    "Goal",
+    "GrowingSpheresSearch",
+    "Ladders",
+    "Predicate",
+    "Search",
+    "SearchResult",
+    "Task",
+    "check_search",
+]

@@ -49,7 +49,7 @@ def extend(ground: Terrain, ladders: Ladders, anchors: FloatArray) -> Ladders:
     """
     asked, features = ground.asked, ground.features
     n, k = len(anchors), len(_APPROACH)
-    ways = features.blend(anchors[:, None], ground.bases[:, None], _APPROACH[:, None])
+    ways = features.blend(anchors[:, None], ground.starts[:, None], _APPROACH[:, None])
     rows = np.repeat(np.arange(n), k)
     points = features.project(ways.reshape(n * k, -1), ground.box.take(rows))
     can = asked.affordable(np.arange(n), k)[rows]
@@ -57,7 +57,7 @@ def extend(ground: Terrain, ladders: Ladders, anchors: FloatArray) -> Ladders:
     depth[can], cost[can], valid[can] = asked.ask(rows[can], points[can])
     first = ladders.exists.argmax(axis=1)
     top = np.where(ladders.exists.any(axis=1), ladders.levels[np.arange(n), first], 0.0)
-    top_cost = asked.cost(ladders.points[np.arange(n), first], ground.bases)
+    top_cost = asked.cost(ladders.points[np.arange(n), first], ground.starts)
     farther = cost > np.where(ladders.exists.any(axis=1), top_cost, 0.0)[rows]
     exists = (valid & (depth >= top[rows]) & farther).reshape(n, k)
     return Ladders(

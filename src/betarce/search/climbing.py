@@ -37,7 +37,7 @@ class Climb:
 
     def __init__(self, terrain: Terrain, steps: Sequence[float], max_moves: int) -> None:
         self._ground, self._steps, self._max_moves = terrain, np.array(steps), max_moves
-        n, d = terrain.bases.shape
+        n, d = terrain.starts.shape
         # What sweeps over all features showed, where depth has no slopes: which way each rises, which are the best.
         self._ways = np.ones((n, d))
         self._best = np.tile(np.arange(min(_BEST, d)), (n, 1))
@@ -151,7 +151,7 @@ class Climb:
         ground = self._ground
         scaled = slopes * ground.features.scale
         ahead = ground.room(rows, self.points[rows], scaled)
-        homeward = (ground.bases[rows] - self.points[rows]) * scaled > 0
+        homeward = (ground.starts[rows] - self.points[rows]) * scaled > 0
         # A move towards the base costs less than nothing, so its slope counts for more than any other.
         appeal = np.abs(scaled) / ground.cost.weight * np.where(homeward, 1e6, 1.0)
         columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, :_STEEPEST]
@@ -174,7 +174,7 @@ class Climb:
 
     def _some_features(self, rows: IntArray) -> IntArray:
         """Pick the features to try: all of them, or, in wide tables, some at random."""
-        d = self._ground.bases.shape[1]
+        d = self._ground.starts.shape[1]
         if d <= _MOST_FEATURES:
             return np.broadcast_to(np.arange(d), (len(rows), d))
         return np.stack([self._ground.generators[i].choice(d, _MOST_FEATURES, replace=False) for i in rows])

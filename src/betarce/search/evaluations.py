@@ -1,29 +1,18 @@
 """Points that a search asked about: how deep, at what cost, and what is left of the budget."""
 
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
-from betarce.features import Box, FeatureSpace
 from betarce.search.archive import Archive
 from betarce.search.cost import Cost
 from betarce.search.ladders import Ladders
 from betarce.search.levels import levels_above
+from betarce.search.protocol import Depth, Task
 
 _DIGITS = 9  # depths differ in their last bits from batch to batch: what is as deep must be so in every batch
 _LEVEL_DIGITS = 4  # of a base's depth, which its levels are counted from
-
-
-class Depth(Protocol):
-    """How deep points lie, and which of them the explained model itself puts in the target class."""
-
-    def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Give depth and validity of points of shape (k, d) that belong to `rows`."""
-
-    def slopes(self, points: FloatArray, rows: IntArray) -> FloatArray | None:
-        """Give the gradient of the depth, shape (k, d); None where there is none."""
 
 
 class Evaluations:
@@ -31,50 +20,38 @@ class Evaluations:
 
     Parameters
     ----------
-    bases : array of shape (n, d)
-        What cost is measured from.
+    task : Task
+        Cost is measured from its starts.
     depth : Depth
-    features : FeatureSpace
-    box : Box
     cost : Cost
     budget : int
         Evaluations per row, at most.
     levels : array of shape (levels,), descending, optional
-        The depths that are kept apart; by default `levels_above` of the bases' own.
+        The depths that are kept apart; by default `levels_above` of the starts' own.
 
     Attributes
     ----------
     archive : Archive
         The best points by level.
     start : tuple of arrays
-        The bases as far as they are allowed, their depth and their cost.
+        The starts as far as they are allowed, their depth and their cost.
     count : array of int, shape (n,)
     spent : array of bool, shape (n,)
         Whether a row wanted to ask more than its budget allows.
     """
 
-    def __init__(
-        self,
-        bases: FloatArray,
-        depth: Depth,
-        features: FeatureSpace,
-        box: Box,
-        *,
-        cost: Cost,
-        budget: int,
-        levels: FloatArray | None = None,
-    ) -> None:
-        self._bases, self._depth, self._features, self._box = bases, depth, features, box
+    def __init__(self, task: Task, depth: Depth, *, cost: Cost, budget: int, levels: FloatArray | None = None) -> None:
+        self._starts, self._depth, self._features, self._box = task.starts, depth, task.features, task.box
         self._cost, self._budget = cost, budget
-        self.spent = np.zeros(len(bases), dtype=bool)
-        rows: IntArray = np.arange(len(bases))
-        points = features.project(bases, box)
+        self.spent = np.zeros(len(task), dtype=bool)
+        rows: IntArray = np.arange(len(task))
+        points = task.features.project(task.starts, task.box)
         reached, valid = self._deep(rows, points)
-        self.start = points, reached, self.cost(points, bases)
-        above = levels_above(np.round(reached, _LEVEL_DIGITS)) if levels is None else np.tile(levels, (len(bases), 1))
-        self.archive = Archive(above, bases.shape[1])
+        self.start = points, reached, self.cost(points, task.starts)
+        above = levels_above(np.round(reached, _LEVEL_DIGITS)) if levels is None else np.tile(levels, (len(task), 1))
+        self.archive = Archive(above, points.shape[1])
         self.archive.add(rows, points, reached, valid, self.start[2])
-        self.count = np.ones(len(bases), dtype=np.intp)
+        self.count = np.ones(len(task), dtype=np.intp)
 
     @cached_property
     def smooth(self) -> bool:
@@ -84,9 +61,9 @@ class Evaluations:
     def ask(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Give depth, cost and validity of projected points, whatever is left of the budget."""
         depth, valid = self._deep(rows, points)
-        cost = self.cost(points, self._bases[rows])
+        cost = self.cost(points, self._starts[rows])
         self.archive.add(rows, points, depth, valid, cost)
-        self.count += np.bincount(rows, minlength=len(self._bases))
+        self.count += np.bincount(rows, minlength=len(self._starts))
         return depth, cost, valid
 
     def try_(self, rows: IntArray, points: FloatArray) -> FloatArray:
@@ -117,9 +94,9 @@ class Evaluations:
         self.spent[rows[~can]] = True
         return np.asarray(can)
 
-    def cost(self, points: FloatArray, bases: FloatArray) -> FloatArray:
-        """Give the cost of points, seen from their bases."""
-        return self._cost(points, bases)
+    def cost(self, points: FloatArray, starts: FloatArray) -> FloatArray:
+        """Give the cost of points, seen from their starts."""
+        return self._cost(points, starts)
 
     def _deep(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Ask how deep points are; what breaks a link between columns is no answer, however deep."""

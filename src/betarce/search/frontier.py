@@ -7,19 +7,19 @@ single features back. What comes out is a ladder, deepest and farthest first. Th
 space, no models.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from betarce.arrays import FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features import Box, FeatureSpace, Norm
+from betarce.features import Norm
 from betarce.search import approach, rungs
 from betarce.search.climbing import Climb
 from betarce.search.cost import Cost
-from betarce.search.evaluations import Depth
+from betarce.search.growing_spheres import GrowingSpheresSearch
 from betarce.search.ladders import Ladders
+from betarce.search.protocol import Depth, Goal, Task
 from betarce.search.terrain import Terrain
 
 
@@ -51,9 +51,10 @@ class FrontierSearch:
     ...         return 10 * points[:, 0] - 5, points[:, 0] > 0.2
     ...     def slopes(self, points, rows):
     ...         return None
+    >>> from betarce.features import FeatureSpace
     >>> features = FeatureSpace.infer(np.array([[0.0, 0.0], [1.0, 1.0]]))
-    >>> bases = np.array([[0.3, 0.4]])
-    >>> ladders = FrontierSearch().climb(bases, Plane(), features, features.box(bases), seeds=[0])
+    >>> starts = np.array([[0.3, 0.4]])
+    >>> ladders = FrontierSearch().climb(Task(starts, features, features.box(starts), seeds=[0]), Plane())
     >>> int(ladders.exists.sum()) > 10
     True
     >>> bool((ladders.points[ladders.exists][:, 1] == 0.4).all())
@@ -83,43 +84,36 @@ class FrontierSearch:
         """The share of L2 in the cost."""
         return float({"l1": 0.0, "l2": 1.0}[self.norm] if isinstance(self.norm, str) else self.norm)
 
+    def ladders(self, task: Task, goal: Goal) -> Ladders:
+        """Give each row its ladder; where climbing met nothing at all, let Growing Spheres look around."""
+        ladders = self.climb(task, goal, anchors=goal.anchors(task))
+        empty = np.flatnonzero(~ladders.exists.any(axis=1))
+        return _filled(ladders, empty, task, goal) if empty.size else ladders
+
     def climb(
-        self,
-        bases: FloatArray,
-        depth: Depth,
-        features: FeatureSpace,
-        box: Box,
-        seeds: Sequence[int],
-        anchors: Callable[[IntArray], FloatArray] | None = None,
-        levels: FloatArray | None = None,
+        self, task: Task, depth: Depth, *, anchors: FloatArray | None = None, levels: FloatArray | None = None
     ) -> Ladders:
-        """Build a ladder from every base; all rows advance together, and none depends on the others.
+        """Build a ladder from every start; all rows advance together, and none depends on the others.
 
         Parameters
         ----------
-        bases : array of shape (n, d)
-            What the points should stay close to.
+        task : Task
+            Where each row starts, and where its points may lie.
         depth : Depth
             What is to be had.
-        features : FeatureSpace
-        box : Box
-            Where each row's points may lie.
-        seeds : sequence of int
-            One per row.
-        anchors : callable, optional
-            Gives deep points of the data, shape (rows, anchors, d), the nearest first and the safest last. They show
-            the way where climbing gets stuck, and are the safest rungs of all.
+        anchors : array of shape (n, anchors, d), optional
+            Deep points of the data, the nearest first and the safest last. They show the way where climbing gets
+            stuck, and are the safest rungs of all.
         levels : array of shape (levels,), descending, optional
             The depths of the rungs, where they are not to be chosen here; then nothing is put on top of the ladder or
             between its rungs.
         """
-        cost = Cost(features, self.share, self.price)
-        ground = Terrain(bases, depth, features, box, seeds, cost=cost, budget=self.max_evaluations, levels=levels)
+        cost = Cost(task.features, self.share, self.price)
+        ground = Terrain(task, depth, cost=cost, budget=self.max_evaluations, levels=levels)
         path = Climb(ground, self.steps, self.max_climbs).path()
         rungs.place(ground, path)
-        deep = None if anchors is None else anchors(np.arange(len(bases)))
-        if deep is not None:
-            approach.walk_to(ground, deep, np.flatnonzero(path.depth[:, -1] < ground.top))
+        if anchors is not None:
+            approach.walk_to(ground, anchors, np.flatnonzero(path.depth[:, -1] < ground.top))
         for turn in range(self.refinements):
             rungs.refine(ground, turn)
         rungs.prune(ground)
@@ -127,6 +121,16 @@ class FrontierSearch:
         if levels is not None:
             return ladders
         ladders = rungs.densify(ground, ladders)
-        if deep is None:
+        if anchors is None:
             return ladders
-        return approach.extend(ground, approach.extend(ground, ladders, deep[:, 0]), deep[:, -1])
+        return approach.extend(ground, approach.extend(ground, ladders, anchors[:, 0]), anchors[:, -1])
+
+
+def _filled(ladders: Ladders, rows: IntArray, task: Task, goal: Goal) -> Ladders:
+    """Give rows without a rung the one that Growing Spheres finds, if it finds any."""
+    found = GrowingSpheresSearch().find(task.take(rows), lambda points, own: goal.is_robust(points, rows[own]))
+    points, exists, spent = ladders.points.copy(), ladders.exists.copy(), ladders.spent.copy()
+    points[rows, 0], exists[rows, 0], spent[rows] = found.points, found.found, found.spent
+    evaluations = ladders.n_evaluations.copy()
+    evaluations[rows] += found.n_evaluations
+    return replace(ladders, points=points, exists=exists, spent=spent, n_evaluations=evaluations)

@@ -3,7 +3,7 @@
 The paper's Algorithm 2. The search knows a predicate and a feature space, no models.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +12,8 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features import Box, FeatureSpace, Norm
-
-Predicate = Callable[[FloatArray, IntArray], BoolArray]
-"""Points of shape (k, d) and the row that each belongs to -> whether each is what that row seeks."""
+from betarce.search.ladders import Ladders
+from betarce.search.protocol import Goal, Predicate, Task
 
 SearchStatus = Literal["found", "not-found", "budget-spent"]
 
@@ -42,6 +41,11 @@ class SearchResult:
         """Which rows have a point."""
         return np.array([status == "found" for status in self.status])
 
+    @property
+    def spent(self) -> BoolArray:
+        """Which rows ran out of evaluations."""
+        return np.array([status == "budget-spent" for status in self.status])
+
 
 @dataclass(frozen=True)
 class GrowingSpheresSearch:
@@ -67,7 +71,7 @@ class GrowingSpheresSearch:
     >>> def right_half(points, rows):
     ...     return points[:, 0] > 0.5
     >>> search = GrowingSpheresSearch()
-    >>> result = search.find(centers, right_half, features, features.box(centers), seeds=[0])
+    >>> result = search.find(Task(centers, features, features.box(centers), seeds=[0]), right_half)
     >>> result.status, bool(result.points[0, 0] > 0.5)
     (['found'], True)
     """
@@ -87,27 +91,31 @@ class GrowingSpheresSearch:
         if self.norm not in ("l1", "l2"):
             raise InvalidInput(f"`norm` must be 'l1' or 'l2'; got {self.norm!r}.")
 
-    def find(
-        self, centers: FloatArray, predicate: Predicate, features: FeatureSpace, box: Box, seeds: Sequence[int]
-    ) -> SearchResult:
-        """Search around every centre; all rows advance together, and none depends on the others.
+    def ladders(self, task: Task, goal: Goal) -> Ladders:
+        """Give each row a ladder of one rung: the point found."""
+        result = self.find(task, goal.is_robust)
+        return Ladders(
+            result.points[:, None],
+            result.found[:, None],
+            np.zeros((len(task), 1)),
+            result.n_evaluations,
+            result.spent,
+        )
+
+    def find(self, task: Task, predicate: Predicate) -> SearchResult:
+        """Search around every start; all rows advance together, and none depends on the others.
 
         Parameters
         ----------
-        centers : array of shape (n, d)
-            Where to start.
+        task : Task
+            Where to start, and where each row's points may lie.
         predicate : callable
             What is sought.
-        features : FeatureSpace
-            Units of distance, whole numbers.
-        box : Box
-            Where each row's points may lie.
-        seeds : sequence of int
-            One a row.
         """
-        walls = box if self.bounded else features.unbounded(centers)
+        centers, features = task.starts, task.features
+        walls = task.box if self.bounded else features.unbounded(centers)
         start = features.project(centers, walls)
-        state = _State(centers, walls, features, seeds, self.initial_radius)
+        state = _State(centers, walls, features, task.seeds, self.initial_radius)
 
         def seeks(points: FloatArray, rows: IntArray) -> BoolArray:
             hits = predicate(points, rows)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,20 @@ class Ladders:
     levels: FloatArray
     n_evaluations: IntArray
     spent: BoolArray
+
+    def __post_init__(self) -> None:
+        n, k = self.exists.shape if self.exists.ndim == 2 else (-1, -1)
+        wanted = {"points": (n, k), "levels": (n, k), "n_evaluations": (n,), "spent": (n,)}
+        for name, shape in wanted.items():
+            part = getattr(self, name)
+            if part.shape[: len(shape)] != shape or part.ndim != len(shape) + (name == "points"):
+                raise InvalidInput(
+                    f"`{name}` of ladders must have one entry per row{' and rung' * (len(shape) == 2)}, as `exists` "
+                    f"of shape {self.exists.shape} has; got shape {part.shape}."
+                )
+        for name in ("exists", "spent"):
+            if getattr(self, name).dtype != bool:
+                raise InvalidInput(f"`{name}` of ladders must be bool; got {getattr(self, name).dtype}.")
 
     @classmethod
     def none(cls, n_rows: int, n_features: int) -> "Ladders":

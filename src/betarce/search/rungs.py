@@ -57,7 +57,7 @@ def refine(ground: Terrain, turn: int) -> None:
 
 def _turn(ground: Terrain, points: FloatArray, rows: IntArray, slopes: FloatArray) -> None:
     """Turn rungs towards the cheapest points that are as deep, if the slopes at the rungs held everywhere."""
-    features, bases = ground.features, ground.bases[rows]
+    features, bases = ground.features, ground.starts[rows]
     numbers = ~(features.is_nominal | np.isnan(points) | np.isnan(bases))
     away = np.where(numbers, points - bases, 0.0) / features.scale
     direction = ground.direction(rows, bases, np.where(numbers, slopes, 0.0))
@@ -73,7 +73,7 @@ def _turn(ground: Terrain, points: FloatArray, rows: IntArray, slopes: FloatArra
 
 def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, some: BoolArray) -> None:
     """Move some single features back towards the base, wholly or in part."""
-    features, bases = ground.features, ground.bases[rows]
+    features, bases = ground.features, ground.starts[rows]
     close = np.abs(points - bases) <= 1e-9 * features.scale
     which, columns = np.nonzero(features.differs(points, bases) & ~close & some)
     if not which.size:
@@ -109,7 +109,7 @@ def prune(ground: Terrain) -> None:
             dtype=np.intp,
         )
         done.update(rows[i].tobytes() + levels[i].tobytes() + points[i].tobytes() for i in new)
-        bases = ground.bases[rows[new]]
+        bases = ground.starts[rows[new]]
         which, columns = np.nonzero(ground.features.differs(points[new], bases))
         if not which.size:
             return
@@ -130,7 +130,7 @@ def densify(ground: Terrain, ladders: Ladders) -> Ladders:
     order = np.argsort(~ladders.exists, axis=1, kind="stable")
     points = np.take_along_axis(ladders.points, order[..., None], axis=1)
     exists, levels = (np.take_along_axis(part, order, axis=1) for part in (ladders.exists, ladders.levels))
-    changed = ground.features.differs(points, ground.bases[:, None])
+    changed = ground.features.differs(points, ground.starts[:, None])
     apart = exists[:, 1:] & (changed[:, 1:] == changed[:, :-1]).all(axis=2) & np.less(levels[:, :-1], CLOSE)
     rows, gaps = np.nonzero(apart)
     whole = np.zeros((n, k, 1 + len(_BETWEEN), d))
@@ -145,7 +145,7 @@ def densify(ground: Terrain, ladders: Ladders) -> Ladders:
             break
         depth, cost, valid = np.full(len(rows), -np.inf), np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
         depth[can], cost[can], valid[can] = ground.asked.ask(rows[can], ends[can])
-        low, high = (ground.cost(points[rows, gaps + j], ground.bases[rows]) for j in (1, 0))
+        low, high = (ground.cost(points[rows, gaps + j], ground.starts[rows]) for j in (1, 0))
         whole[rows, gaps, i], level[rows, gaps, i] = ends, np.minimum(depth, levels[rows, gaps])
         there[rows, gaps, i] = valid & (depth >= levels[rows, gaps + 1]) & (cost > low) & (cost < high)
     return replace(ladders, points=whole.reshape(n, -1, d), exists=there.reshape(n, -1), levels=level.reshape(n, -1))

@@ -1,15 +1,13 @@
 """What one search works on: a batch of rows, how deep points lie, and what was asked so far."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from betarce.arrays import FloatArray, IntArray
-from betarce.features import Box, FeatureSpace
 from betarce.search.cost import Cost
 from betarce.search.direction import steepest
-from betarce.search.evaluations import Depth, Evaluations
+from betarce.search.evaluations import Evaluations
 from betarce.search.levels import DEEPEST
+from betarce.search.protocol import Depth, Task
 
 _BITS = 36  # of slopes that count
 
@@ -19,18 +17,14 @@ class Terrain:
 
     Parameters
     ----------
-    bases : array of shape (n, d)
-        What cost is measured from.
+    task : Task
+        Cost is measured from its starts.
     depth : Depth
-    features : FeatureSpace
-    box : Box
-    seeds : sequence of int
-        One per row.
     cost : Cost
     budget : int
         Evaluations per row, at most.
     levels : array of shape (levels,), descending, optional
-        The depths that are kept apart; by default from `DEEPEST` down to the bases' own.
+        The depths that are kept apart; by default from `DEEPEST` down to the starts' own.
 
     Attributes
     ----------
@@ -40,22 +34,12 @@ class Terrain:
         The points evaluated so far, and what is left of the budget.
     """
 
-    def __init__(
-        self,
-        bases: FloatArray,
-        depth: Depth,
-        features: FeatureSpace,
-        box: Box,
-        seeds: Sequence[int],
-        *,
-        cost: Cost,
-        budget: int,
-        levels: FloatArray | None = None,
-    ) -> None:
-        self.bases, self.depth, self.features, self.box, self.cost = bases, depth, features, box, cost
-        self.generators = [np.random.default_rng(seed) for seed in seeds]
+    def __init__(self, task: Task, depth: Depth, *, cost: Cost, budget: int, levels: FloatArray | None = None) -> None:
+        self.starts, self.features, self.box = task.starts, task.features, task.box
+        self.depth, self.cost = depth, cost
+        self.generators = [np.random.default_rng(seed) for seed in task.seeds]
         self.top = DEEPEST if levels is None else float(levels[0])
-        self.asked = Evaluations(bases, depth, features, box, cost=cost, budget=budget, levels=levels)
+        self.asked = Evaluations(task, depth, cost=cost, budget=budget, levels=levels)
 
     def evaluate(
         self, rows: IntArray, points: FloatArray, ends: FloatArray

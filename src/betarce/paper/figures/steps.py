@@ -9,9 +9,7 @@ import pandas as pd
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.robustify.certify import rungs_passed
-from betarce.search import Ladders
-from betarce.search.evaluations import Depth
-from betarce.search.growing_spheres import Predicate
+from betarce.search import Depth, Ladders, Predicate
 
 
 class RecordedPredicate:
