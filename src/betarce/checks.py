@@ -24,6 +24,20 @@ def check_n_jobs(n_jobs: Any) -> int | None:
     return None if n_jobs is None else int(n_jobs)
 
 
+def check_verbose(verbose: Any) -> int:
+    """Refuse what is no level of detail.
+
+    Examples
+    --------
+    >>> check_verbose("much")
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `verbose` must be a whole number such as -1, 0 or 1; got 'much'.
+    """
+    if not isinstance(verbose, (int, np.integer)):
+        raise InvalidInput(f"`verbose` must be a whole number such as -1, 0 or 1; got {verbose!r}.")
+    return int(verbose)
+
+
 def check_unmasked(values: object, *, what: str) -> None:
     """Refuse a masked array that hides values.
 

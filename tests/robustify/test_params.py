@@ -112,6 +112,51 @@ def test_rules_that_say_what_a_column_is_need_new_members(rce):
         rce.explain(ROWS)
 
 
+def test_rules_that_are_edited_in_place_are_honoured(rce):
+    rules = {"x0": [brce.immutable()], "x1": brce.immutable()}
+    rce.set_params(features=rules).explain(ROWS)
+    rules["x2"] = brce.immutable()
+    assert_same_points(rce.explain(ROWS), fitted_with(features=dict(rules)).explain(ROWS))
+    rules["x0"].append(brce.rules.cost(2))
+    assert_same_points(rce.explain(ROWS), fitted_with(features=dict(rules)).explain(ROWS))
+
+
+def test_a_file_of_rules_that_is_edited_is_read_again_and_one_that_is_gone_still_holds(rce, tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text("[columns.x0]\nimmutable = true\n")
+    rce.set_params(features=path).explain(ROWS)
+    path.write_text("[columns.x0]\nimmutable = true\n[columns.x1]\nimmutable = true\n")
+    edited = rce.explain(ROWS)
+    assert_same_points(edited, fitted_with(features={"x0": brce.immutable(), "x1": brce.immutable()}).explain(ROWS))
+    path.unlink()
+    assert_same_points(rce.explain(ROWS), edited)
+
+
+def test_a_table_that_is_edited_after_fit_changes_nothing():
+    train, labels = TRAIN.copy(), LABELS.copy()
+    rce = brce.BetaRCE(LogisticRegression(), **SMALL).fit(train, labels)
+    result = rce.explain(ROWS)
+    train[:], labels[:] = 0, 1 - labels
+    untouched = fitted_with()
+    assert_same_points(rce.set_params(max_changes=2).explain(ROWS), untouched.set_params(max_changes=2).explain(ROWS))
+    assert rce.audit(result, n_models=5).equals(untouched.audit(result, n_models=5))
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_jobs", 0), ("n_jobs", "two"), ("verbose", "much")])
+def test_nonsense_about_how_to_work_is_refused_by_every_method(rce, name, value):
+    result = rce.explain(ROWS[:1])
+    before = getattr(rce, name)
+    with pytest.raises(InvalidInput, match=f"`{name}` must be"):
+        brce.BetaRCE(LogisticRegression(), **{**SMALL, name: value}).fit(TRAIN, LABELS)
+    try:
+        rce.set_params(**{name: value})
+        for call in (lambda: rce.explain(ROWS), lambda: rce.audit(result, 2), lambda: rce.fresh_members(2)):
+            with pytest.raises(InvalidInput, match=f"`{name}` must be"):
+                call()
+    finally:
+        rce.set_params(**{name: before})
+
+
 OTHERS = {
     "model": LogisticRegression(C=0.1),
     "space": "seed",
@@ -122,7 +167,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", NEED_FIT)
-@pytest.mark.parametrize("method", ["explain", "certify", "frontier", "audit", "extend"])
+@pytest.mark.parametrize("method", ["explain", "certify", "frontier", "audit", "extend", "fresh_members"])
 def test_what_needs_new_members_is_refused_by_name(trained, name, method):
     result = trained.explain(ROWS[:1])
     before = getattr(trained, name)
@@ -132,6 +177,7 @@ def test_what_needs_new_members_is_refused_by_name(trained, name, method):
         "frontier": lambda: trained.frontier(ROWS[0]),
         "audit": lambda: trained.audit(result, n_models=2),
         "extend": lambda: trained.extend(30),
+        "fresh_members": lambda: trained.fresh_members(2),
     }
     try:
         trained.set_params(**{name: OTHERS[name]})

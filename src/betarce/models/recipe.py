@@ -35,6 +35,11 @@ class Table:
     def __len__(self) -> int:
         return len(self.y)
 
+    def copy(self) -> "Table":
+        """Give a table of its own, so that members which are trained later see what the first ones saw."""
+        # A table of polars never changes.
+        return Table(*(part.copy() if hasattr(part, "copy") else part for part in (self.X, self.y)))
+
     def take(self, rows: IntArray | None) -> "Table":
         """Pick some rows, in any order and number; all of them for None."""
         return self if rows is None else Table(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
-from betarce.checks import check_n_jobs
+from betarce.checks import check_n_jobs, check_verbose
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Closest, Explainer, Problem, check_explainer
@@ -178,9 +178,10 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         space = check_space(self.space)
         check_explainer(self.base)
         check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
         raw = check_table(X)
         features = check_features(self.features, raw, self.max_changes)
-        table, seed = Table(raw, check_labels(y, len(raw))), check_seed(self.random_state)
+        table, seed = Table(raw, check_labels(y, len(raw))).copy(), check_seed(self.random_state)
         check_model(self.model)
         model = explained_model(self.model, table, derive(seed, "model"))
         subject = Subject(model, table, features)
@@ -368,13 +369,13 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
 
     def fresh_draw(self, n_models: int, *, role: str = "audit") -> Draw:
         """Draw further models as `fresh_members` does, each with its name and seed."""
-        check_is_fitted(self)
+        self._refresh()
         if isinstance(self.members_.space, Given):
             raise InvalidInput(
                 "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
                 "and ask them, for instance with betarce.metrics.empirical_robustness."
             )
-        if role in ("search", "certify"):
+        if role.split("/")[0] in ("search", "certify"):
             raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")
         return self._draw(role, _check_count(n_models))
 
@@ -441,6 +442,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     def _refresh(self) -> None:
         """Honour parameters that were changed after `fit`, or say that they need a new one."""
         check_is_fitted(self)
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
         refuse_changed(self._fitted_with, snapshot(self, NEED_FIT))
         now = snapshot(self, HONOURED)
         if not changed(self._honoured, now):

@@ -1,6 +1,8 @@
 """Parameters that change after `fit`: which are honoured, and which need new members."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from betarce.errors import InvalidInput
@@ -12,8 +14,8 @@ HONOURED = ("base", "search", "delta", "confidence", "prior", "features", "max_c
 
 
 def snapshot(estimator: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Take note of parameters, and of the parameters of those that have some."""
-    return {name: (getattr(estimator, name), _inside(getattr(estimator, name))) for name in names}
+    """Take note of parameters, and of what may change inside them: parameters of their own, entries, a file's text."""
+    return {name: _noted(getattr(estimator, name)) for name in names}
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
@@ -32,8 +34,38 @@ def refuse_changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         )
 
 
-def _inside(value: Any) -> dict[str, Any]:
-    return dict(value.get_params(deep=True)) if hasattr(value, "get_params") and not isinstance(value, type) else {}
+def _noted(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _noted(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_noted(entry) for entry in value]
+    if isinstance(value, (str, os.PathLike)):
+        return value, _FileState.of(value)
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return value, dict(value.get_params(deep=True))
+    return value
+
+
+@dataclass(frozen=True)
+class _FileState:
+    """The size and the time of the last change of a file; None if there is no such file (any more)."""
+
+    size: int | None = None
+    modified: int | None = None
+
+    @classmethod
+    def of(cls, path: "str | os.PathLike[str]") -> "_FileState":
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):
+            return cls()
+        return cls(found.st_size, found.st_mtime_ns)
+
+    def __eq__(self, later: object) -> bool:
+        # What was read from a file that is gone by now still holds.
+        if not isinstance(later, _FileState):
+            return NotImplemented
+        return later.size is None or (self.size, self.modified) == (later.size, later.modified)
 
 
 def _same(one: Any, other: Any) -> bool:
