@@ -62,10 +62,11 @@ def _lightgbm(table: pd.DataFrame) -> Any:
         return model
     from sklearn.preprocessing import FunctionTransformer
 
-    return make_pipeline(FunctionTransformer(_by_number), model)
+    return make_pipeline(FunctionTransformer(columns_by_number), model)
 
 
-def _by_number(table: pd.DataFrame) -> pd.DataFrame:
+def columns_by_number(table: pd.DataFrame) -> pd.DataFrame:
+    """Name columns by their places, since LightGBM refuses some characters in names."""
     return table.set_axis([f"x{j}" for j in range(table.shape[1])], axis=1)
 
 
