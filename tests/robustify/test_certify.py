@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from betarce import Ensemble, Guarantee
+from betarce.members import Members, Origin
 from betarce.posterior import EXACT, JEFFREYS
 from betarce.robustify.certify import certify_points, fingerprint, rungs_passed, walk_ladders
 from betarce.search import Ladders
+from betarce.spaces import Seed
 
 
 class Threshold:
@@ -89,8 +91,11 @@ def test_certifying_on_the_steering_members_breaks_the_promise_and_fresh_ones_ke
 
 def test_certificates_name_their_voters_and_their_point():
     ensemble = Ensemble([Threshold(0.5) for _ in range(20)], [0, 1])
-    points = np.array([[0.9], [0.1]])
-    good, bad = certify_points(points, np.array([1, 1]), ensemble, Guarantee(0.8, 0.9), steered=True, space="Seed()")
+    origins = {"search": tuple(Origin(f"search/{i}", seed=i) for i in range(20))}
+    paper = Members(search=ensemble, certifying=None, space=Seed(), seed=0, origins=origins)
+    points, targets = np.array([[0.9], [0.1]]), np.array([[False, True]] * 2)
+    good, bad = certify_points(points, targets, paper, Guarantee(0.8, 0.9))
+    assert (good.space, good.target) == ("Seed()", 1)
     assert good.certified
     assert good.members == "search"
     assert good.point == fingerprint(points[0])

@@ -10,7 +10,7 @@ from betarce.features import Box
 from betarce.targets import named
 
 
-def as_they_are(points: FloatArray) -> Explained:
+def given_points(points: FloatArray) -> Explained:
     """Take points as bases without asking any method."""
     n = len(points)
     return Explained(points, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))

@@ -1,55 +1,39 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.checks import check_n_jobs, check_verbose
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
-from betarce.explainers import Closest, Explainer, Problem, check_explainer
+from betarce.explainers import Problem, check_explainer
 from betarce.features import FeatureSpace, Rules, check_table, row_names
-from betarce.features.alignment import aligned_rows, aligned_values
-from betarce.members import Draw, Members, draw_members
-from betarce.models.recipe import Recipe, Table, check_labels
-from betarce.posterior import Certificate, Guarantee, check_prior, check_vote_decides
-from betarce.results.ladder import least_quorum
+from betarce.features.alignment import aligned_values
+from betarce.members import Draw, Members
+from betarce.models.recipe import Table, check_labels
+from betarce.posterior import Guarantee
 from betarce.results.made_with import MadeWith, made_with
-from betarce.results.result import Result, RobustCounterfactual, Which, own_rules
-from betarce.robustify.bases import as_they_are, find_bases, settle, with_fallback
-from betarce.robustify.batch import Batch, overrides_by_row, readable_rows, wanted
-from betarce.robustify.blocking import advice
-from betarce.robustify.certify import (
-    Verdict,
-    Verdicts,
-    certificate_of,
-    certify_points,
-    walk_ladders,
-)
+from betarce.results.result import Result, own_rules
+from betarce.robustify.answering import Answering
+from betarce.robustify.audit import audit_frame
+from betarce.robustify.certify import Verdict, Verdicts, certify_points
+from betarce.robustify.further_members import extended, fresh_draw, with_audit
 from betarce.robustify.model import check_model, explained_model
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
-from betarce.robustify.settings import check_features
+from betarce.robustify.rows import Rows
+from betarce.robustify.settings import check_features, check_guarantee
 from betarce.robustify.sizes import announcement, role_sizes
-from betarce.robustify.statuses import answers
-from betarce.robustify.statuses import unreadable as unreadable_row
-from betarce.robustify.steer import Steering
 from betarce.robustify.subject import Subject
-from betarce.robustify.tradeoff import Frontier, tradeoff
-from betarce.search import GrowingSpheresSearch, Ladders, Search, Task, check_search
-from betarce.search.protocol import Climber
+from betarce.robustify.tradeoff import Frontier, paper_ladders, tradeoff
+from betarce.search import check_search
 from betarce.seeding import check_seed, derive
-from betarce.spaces import Given, check_space
-from betarce.targets import accepted, named
-
-_STUCK = ("base-not-found", "not-found", "infeasible")
-_ADVISED = 3  # rows without an answer for which the rules in the way are looked for
+from betarce.spaces import check_space
+from betarce.targets import accepted
 
 
 class BetaRCE(BaseEstimator):  # type: ignore[misc]
@@ -183,14 +167,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         features = check_features(self.features, raw, self.max_changes)
         table, seed = Table(raw, check_labels(y, len(raw))).copy(), check_seed(self.random_state)
         check_model(self.model)
-        model = explained_model(self.model, table, derive(seed, "model"))
-        subject = Subject(model, table, features)
+        subject = Subject(explained_model(self.model, table, derive(seed, "model")), table, features)
         kind = subject.problem.model.kind  # a model that cannot answer says so before an hour of training
         sizes = role_sizes(self.n_models, self.certify_on, guarantee, space, kind)
-        draws = draw_members(
+        draws = subject.draw(
             space,
-            Recipe(model),
-            table,
             sizes,
             seed=seed,
             n_jobs=self.n_jobs,
@@ -220,12 +201,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
                 f"`members` must have certifying members exactly if `certify_on` is 'holdout'; got {there} with "
                 f"certify_on={self.certify_on!r}."
             )
-        check_explainer(self.base)
-        self.subject_, self.members_, self.seed_ = subject, members, seed
+        self.members_, self.seed_ = members, seed
         self.model_, self.classes_ = subject.model, subject.classes
         self._fitted_with = snapshot(self, NEED_FIT)
         self._honoured = snapshot(self, HONOURED)
-        self._set_up(self._guarantee(), check_search(self.search), subject)
+        self._set_up(subject)
         return self
 
     def explain(self, X: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Result:
@@ -250,26 +230,12 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         """
         self._refresh()
         started = time.perf_counter()
-        table = check_table(X)
-        points, unreadable = readable_rows(self.features_, table, "X")
-        names = row_names(table)
-        kept = np.setdiff1d(np.arange(len(names)), list(unreadable))
-        answered: Iterator[RobustCounterfactual] = iter(())
-        if kept.size:
-            target = aligned_values(target, table, what="target")
-            base_points = aligned_rows(base_points, table, what="base_points")
-            batch, ladders = self._ladders(points, names, kept, target, base_points, overrides)
-            voters = self.members_.voters
-            least = least_quorum(self.guarantee_, len(voters))
-            walks = walk_ladders(ladders, batch.targets, voters, self.guarantee_, least=least)
-            found = answers(batch, ladders, walks, self.features_, self._certificate, voters)
-            answered = iter(self._with_advice(found, batch))
-        items = [
-            unreadable_row(name, unreadable[i], self.features_) if i in unreadable else next(answered)
-            for i, name in enumerate(names)
-        ]
+        rows = Rows.read(self.features_, X, target, base_points, overrides)
+        if rows.kept.size:
+            self.members_ = self.members_.looked_at()
+        items = self._answering.answers(rows, self.members_)
         share = (time.perf_counter() - started) / len(items)
-        own = own_rules(overrides_by_row(overrides, names), len(items))
+        own = own_rules(rows.overrides, len(items))
         timed = [replace(item, runtime_s=share, overrides=rules) for item, rules in zip(items, own, strict=True)]
         return Result(timed, self.features_, self._made_with())
 
@@ -289,17 +255,11 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             that `explain` hands out, the base, and the point that the paper's search finds with the same members.
         """
         self._refresh()
-        table = check_table(x, what="x")
-        if len(table) != 1:
-            raise InvalidInput(f"`x` must be a single row; got {len(table)}.")
-        point = self.features_.encode(table, what="x")
-        batch, ladders = self._ladders(point, row_names(table), np.arange(1), target, base_points, overrides)
-        n = len(self.members_.search)
-        # Few members can steer, but not certify: then the paper's search asks all of them.
-        quorum = self.guarantee_.quorum(n) if n >= self.guarantee_.min_models() else n
-        paper = Steering(GrowingSpheresSearch(), self.problem_, self.members_.search, quorum)
-        found = paper.ladders(batch.task, batch.targets)
-        return tradeoff(batch, ladders, found, self.members_.voters, self.guarantee_, self.features_)
+        rows = Rows.read_one(self.features_, x, target, base_points, overrides)
+        self.members_ = self.members_.looked_at()
+        batch, ladders = self._answering.ladders(rows)
+        paper = paper_ladders(batch, self.problem_, self.members_.search, self.guarantee_)
+        return tradeoff(batch, ladders, paper, self.members_.voters, self.guarantee_, self.features_)
 
     def certify(self, points: Any, target: Any) -> Verdicts:
         """Give a verdict on counterfactuals from any other tool.
@@ -319,15 +279,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         rows, index = self.features_.encode(table, what="points"), row_names(table)
         targets = accepted(aligned_values(target, table, what="target"), self.classes_, len(rows))
         self.members_ = self.members_.looked_at()
-        votes = certify_points(
-            rows,
-            targets,
-            self.members_.voters,
-            self.guarantee_,
-            steered=self.members_.steered,
-            space=repr(self.members_.space),
-            varied=self.members_.varied,
-        )
+        votes = certify_points(rows, targets, self.members_, self.guarantee_)
         agrees = self.problem_.is_target(rows, targets)
         return Verdicts([Verdict(vote, bool(agree)) for vote, agree in zip(votes, agrees, strict=True)], index)
 
@@ -348,13 +300,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             which each is valid); NaN where there is no such point.
         """
         self._refresh()
-        fresh = self._auditors(n_models)
-        promised = [
-            item.certificate.lower_bound if item.status == "certified" and item.certificate else np.nan
-            for item in result
-        ]
-        columns = {which: [self._validity(item, which, fresh) for item in result] for which in ("robust", "base")}
-        return pd.DataFrame({"promised": promised, **columns}, index=result.row_names)
+        self.members_ = with_audit(self.subject_, self.members_, n_models, n_jobs=self.n_jobs, verbose=self.verbose)
+        assert self.members_.audit is not None
+        return audit_frame(result, self.members_.audit)
 
     def fresh_members(self, n_models: int, *, role: str = "audit") -> Ensemble:
         """Draw and train further members of the space, which nothing has seen.
@@ -365,19 +313,12 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         role : str
             What they are for; another role gives other members.
         """
-        return self._ensemble(self.fresh_draw(n_models, role=role))
+        return self.subject_.ensemble(self.fresh_draw(n_models, role=role).models)
 
     def fresh_draw(self, n_models: int, *, role: str = "audit") -> Draw:
         """Draw further models as `fresh_members` does, each with its name and seed."""
         self._refresh()
-        if isinstance(self.members_.space, Given):
-            raise InvalidInput(
-                "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
-                "and ask them, for instance with betarce.metrics.empirical_robustness."
-            )
-        if role.split("/")[0] in ("search", "certify"):
-            raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")
-        return self._draw(role, _check_count(n_models))
+        return fresh_draw(self.subject_, self.members_, n_models, role, n_jobs=self.n_jobs, verbose=self.verbose)
 
     def extend(self, n_models: int) -> "BetaRCE":
         """Draw and train further certifying members.
@@ -406,38 +347,23 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         103
         """
         self._refresh()
-        members = self.members_
-        if members.certifying is None or isinstance(members.space, Given):
-            why = "the search members certify" if members.certifying is None else "Given(models) has none left to draw"
-            raise InvalidInput(f"`extend` needs a space to draw certifying members from, but {why}. Fit anew instead.")
-        n, kept = _check_count(n_models), members.draw_of("certifying")
-        if members.looked:
-            kept = kept.take([])
-        self.guarantee_.quorum(len(kept) + n)  # before anything is trained
-        drawn = kept + self._draw(f"certify/{members.n_extensions + 1}", n)
-        self.members_ = members.with_certifying(self._ensemble(drawn), drawn.origins)
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        self.members_ = extended(self.subject_, self.members_, self.guarantee_, n_models, **how)
         return self
 
-    # Fitting
-
     def _guarantee(self) -> Guarantee:
-        prior = "jeffreys" if self.certify_on == "search" and self.prior == "exact" else self.prior
-        guarantee = Guarantee(self.delta, self.confidence, check_prior(prior))
-        check_vote_decides(guarantee)
-        return guarantee
+        return check_guarantee(self.delta, self.confidence, self.prior, self.certify_on)
 
-    def _set_up(self, guarantee: Guarantee, search: Search, subject: Subject) -> None:
+    def _set_up(self, subject: Subject) -> None:
         """Put everything in place that needs no training."""
-        n = len(self.members_.search)
-        # A point at the edge of the quorum would fail a second vote about every other time.
-        quorum = guarantee.quorum(n) if self.members_.steered else n
-        guarantee.quorum(len(self.members_.voters))
-        self._steering = Steering(search, subject.problem, self.members_.search, quorum)
-        self.guarantee_: Guarantee = guarantee
-        self.features_: FeatureSpace = subject.features
+        search = check_search(self.search)
+        self._answering = Answering.of(
+            subject.problem, search, self.base, self.members_, self._guarantee(), seed=self.seed_
+        )
+        self.subject_: Subject = subject
         self.problem_: Problem = subject.problem
-        self.subject_ = subject
-        self._finder = search
+        self.features_: FeatureSpace = subject.features
+        self.guarantee_: Guarantee = self._answering.guarantee
 
     def _refresh(self) -> None:
         """Honour parameters that were changed after `fit`, or say that they need a new one."""
@@ -451,141 +377,18 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         subject = self.subject_
         if set(changed(self._honoured, now)) & {"features", "max_changes"}:
             features = check_features(self.features, subject.table.X, self.max_changes)
-            if not features.reads_like(self.features_):
-                raise InvalidInput(
-                    "`features` was changed after `fit` and says that columns are something else than the members were "
-                    "trained with: call `fit` again. Rules on how values may move can be changed without it."
-                )
-            subject = replace(subject, features=features)
-        check_explainer(self.base)
-        self._set_up(self._guarantee(), check_search(self.search), subject)
+            subject = subject.under(features)
+        self._set_up(subject)
         self._honoured = now
-
-    def _draw(self, role: str, n: int) -> Draw:
-        drawn = draw_members(
-            self.members_.space,
-            Recipe(self.model_),
-            self.subject_.table,
-            {role: n},
-            seed=self.members_.seed,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-        return drawn[role]
-
-    def _ensemble(self, drawn: Draw) -> Ensemble:
-        return self.subject_.ensemble(drawn.models)
-
-    def _auditors(self, n_models: int) -> Ensemble:
-        """Give audit members: those that are there if they are as many, else fresh ones."""
-        audit = self.members_.audit
-        if audit is None or len(audit) != _check_count(n_models):
-            drawn = self.fresh_draw(n_models)
-            audit = self._ensemble(drawn)
-            self.members_ = self.members_.with_audit(audit, drawn.origins)
-        return audit
-
-    # Explaining
-
-    def _ladders(
-        self,
-        originals: FloatArray,
-        names: "pd.Index[Any]",
-        kept: IntArray,
-        target: Any,
-        base_points: Any,
-        overrides: Any,
-    ) -> tuple[Batch, Ladders]:
-        """Find the base of every row that was kept, then the ladder that leads up from where its search starts."""
-        self.members_ = self.members_.looked_at()
-        current = np.searchsorted(self.classes_, self.problem_.model.labels(originals)[:, 0])
-        everyone = np.zeros(len(names), dtype=np.intp)
-        everyone[kept] = current
-        targets, there = (part[kept] for part in wanted(target, everyone, self.classes_))
-        rules = overrides_by_row(overrides, names)
-        box = self.features_.box(originals, None if rules is None else [rules[i] for i in kept])
-        helped: dict[int, str] = {}
-        if base_points is not None:
-            table = check_table(base_points, what="base_points")
-            if len(table) != len(names):
-                raise InvalidInput(f"`base_points` must have one row per row of `X` ({len(names)}); got {len(table)}.")
-            given = self.features_.encode(table, what="base_points")[kept]
-            found = as_they_are(given)
-        else:
-            seeds = self._seeds(originals, targets, "base")
-            open_ = np.flatnonzero(box.possible & ~there)
-            asked = self.problem_, originals, targets, box, seeds, open_
-            found = find_bases(self._explainer(), *asked)
-            if isinstance(self.base, str):
-                found, helped = with_fallback(found, *asked)
-        based, notes = settle(found, targets, self.problem_, box)
-        notes = [helped.get(i, note) for i, note in enumerate(notes)]
-        post_hoc = base_points is not None or self.base is not None
-        starts = based.points if post_hoc else originals
-        task = Task(starts, self.features_, box, self._seeds(originals, targets, "search"))
-        batch = Batch(originals, names[kept], task, targets, based, notes, there, post_hoc)
-        rows = batch.searchable
-        if rows.size == len(targets):
-            return batch, self._steering.ladders(task, targets)
-        if not rows.size:
-            return batch, Ladders.none(len(targets), originals.shape[1])
-        return batch, self._steering.ladders(task.take(rows), targets[rows]).spread(rows, len(targets))
-
-    def _with_advice(self, items: list[RobustCounterfactual], batch: Batch) -> list[RobustCounterfactual]:
-        """Tell the first rows without any candidate which rules stand in the way; the others likely have the same."""
-        stuck = [i for i, item in enumerate(items) if item.status in _STUCK and item.certificate is None]
-        for i in stuck[:_ADVISED]:
-            why = advice(self.problem_, batch.originals[i], batch.targets[i])
-            items[i] = replace(items[i], reason=items[i].reason + why)
-        return items
-
-    def _explainer(self) -> Explainer:
-        """Give what makes the bases: the method asked for, or the closest plain counterfactual, for contrast."""
-        explainer = check_explainer(self.base)
-        if explainer is not None:
-            return explainer
-        return Closest(self._finder) if isinstance(self._finder, Climber) else Closest()
-
-    def _seeds(self, originals: FloatArray, targets: BoolArray, purpose: str) -> list[int]:
-        """Give each row a seed by what it is, not by where it stands: a batch's composition changes nothing."""
-        return [
-            derive(self.seed_, purpose, row.tobytes(), target.tobytes())
-            for row, target in zip(originals + 0.0, targets, strict=True)
-        ]
-
-    def _certificate(self, point: FloatArray, target: BoolArray, n_agree: int) -> Certificate:
-        return certificate_of(
-            point,
-            named(target, self.classes_),
-            n_agree,
-            len(self.members_.voters),
-            self.guarantee_,
-            steered=self.members_.steered,
-            space=repr(self.members_.space),
-            varied=self.members_.varied,
-        )
 
     def _made_with(self) -> MadeWith:
         return made_with(
             model=self.model_,
             space=repr(self.members_.space),
             base=self.base,
-            search=self._finder,
+            search=self._answering.search,
             certify_on=self.certify_on,
             search_members=len(self.members_.search),
             certifying_members=len(self.members_.voters),
             training_rows=len(self.problem_.X_train),
         )
-
-    def _validity(self, item: RobustCounterfactual, which: Which, members: Ensemble) -> float:
-        point = item.points[which]
-        if point is None:
-            return np.nan
-        wanted = np.isin(self.classes_, item.target)[None]
-        return float(members.votes(point[None], wanted)[0] / len(members))
-
-
-def _check_count(n_models: Any) -> int:
-    if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
-        raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
-    return int(n_models)

@@ -9,8 +9,12 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray
 from betarce.explainers import Closest, Problem
 from betarce.features import Rule
+from betarce.results.result import RobustCounterfactual
+from betarce.robustify.batch import Batch
 
 _LIMITS = ("down", "up", "low", "high", "values", "moves")  # the parts of a rule that keep a value where it is
+_STUCK = ("base-not-found", "not-found", "infeasible")
+_ADVISED = 3  # rows without an answer for which the rules in the way are looked for
 _MOST_COLUMNS = 8  # columns with rules that are lifted in pairs: 28 pairs
 
 
@@ -48,6 +52,16 @@ def advice(problem: Problem, original: FloatArray, target: BoolArray) -> str:
     names = " and ".join(repr(name) for name in columns)
     rules = " and ".join(str(problem.features.rules[name]) for name in columns)
     return f" What stands in the way is the rule on {names} ({rules}): without it there is a point of the target class."
+
+
+def with_advice(items: Sequence[RobustCounterfactual], batch: Batch, problem: Problem) -> list[RobustCounterfactual]:
+    """Tell the first rows without any candidate which rules stand in the way; the others likely have the same."""
+    told = list(items)
+    stuck = [i for i, item in enumerate(items) if item.status in _STUCK and item.certificate is None]
+    for i in stuck[:_ADVISED]:
+        why = advice(problem, batch.originals[i], batch.targets[i])
+        told[i] = replace(items[i], reason=items[i].reason + why)
+    return told
 
 
 def _reachable(

@@ -1,7 +1,7 @@
 """Votes on points: who may vote, and what the vote says."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -10,6 +10,7 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
+from betarce.members import Members
 from betarce.posterior import Certificate, Guarantee
 from betarce.search import Ladders
 from betarce.targets import named, plain
@@ -33,47 +34,23 @@ def fingerprint(point: FloatArray) -> str:
     return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
 
 
-def certify_points(
-    points: FloatArray,
-    targets: AnyArray,
-    members: Ensemble,
-    guarantee: Guarantee,
-    *,
-    steered: bool,
-    space: str = "",
-    varied: bool = True,
-) -> list[Certificate]:
-    """Let members vote once on each point.
+def certify_points(points: FloatArray, targets: BoolArray, members: Members, guarantee: Guarantee) -> list[Certificate]:
+    """Let those that decide vote once on each point.
 
     Parameters
     ----------
     points : array of shape (n, d)
     targets : array of bool, shape (n, classes)
         The classes that each point may have.
-    members : Ensemble
-        The voters.
+    members : Members
+        Among them the voters.
     guarantee : Guarantee
         What the vote is about.
-    steered : bool
-        Whether the voters took part in choosing the points.
-    space : str
-        What the voters were drawn from, for the record.
-    varied : bool
-        Whether the voters differ from each other at all.
     """
-    votes = members.votes(points, targets)
+    certificate = certificates_by(members, guarantee)
+    votes = members.voters.votes(points, targets)
     return [
-        certificate_of(
-            point,
-            named(target, members.classes),
-            int(n_agree),
-            len(members),
-            guarantee,
-            steered=steered,
-            space=space,
-            varied=varied,
-        )
-        for point, target, n_agree in zip(points, targets, votes, strict=True)
+        certificate(point, target, int(n_agree)) for point, target, n_agree in zip(points, targets, votes, strict=True)
     ]
 
 
@@ -98,6 +75,24 @@ def certificate_of(
         point=fingerprint(point),
         varied=varied,
     )
+
+
+def certificates_by(members: Members, guarantee: Guarantee) -> Callable[[FloatArray, BoolArray, int], Certificate]:
+    """Give what puts on record how those that decide voted on a point: (point, target, n_agree) -> certificate."""
+
+    def certificate(point: FloatArray, target: BoolArray, n_agree: int) -> Certificate:
+        return certificate_of(
+            point,
+            named(target, members.voters.classes),
+            n_agree,
+            len(members.voters),
+            guarantee,
+            steered=members.steered,
+            space=repr(members.space),
+            varied=members.varied,
+        )
+
+    return certificate
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,30 @@
-"""What the user said about the columns, checked."""
+"""What the user asked for, checked: the columns and the guarantee."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, RawTable, read_rules
+from betarce.posterior import Guarantee, check_prior, check_vote_decides
+
+
+def check_guarantee(delta: float, confidence: float, prior: Any, certify_on: str) -> Guarantee:
+    """Give the guarantee that is asked for; where the search members certify, "exact" stands for the paper's prior."""
+    prior = "jeffreys" if certify_on == "search" and prior == "exact" else prior
+    guarantee = Guarantee(delta, confidence, check_prior(prior))
+    check_vote_decides(guarantee)
+    return guarantee
+
+
+def check_count(n_models: Any) -> int:
+    """Refuse what is no number of members."""
+    if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
+        raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
+    return int(n_models)
 
 
 def check_features(features: Any, table: RawTable, max_changes: int | None = None) -> FeatureSpace:

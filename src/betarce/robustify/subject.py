@@ -1,6 +1,6 @@
 """What is explained: a trained model, the table that it was trained on, and what may change in it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,11 +9,11 @@ import numpy as np
 
 from betarce.arrays import AnyArray, FloatArray
 from betarce.ensemble import Ensemble
-from betarce.errors import UnusableModel
+from betarce.errors import InvalidInput, UnusableModel
 from betarce.explainers import Problem
 from betarce.features import FeatureSpace
-from betarce.members import Draw, Members
-from betarce.models.recipe import Table
+from betarce.members import Draw, Members, draw_members
+from betarce.models.recipe import Recipe, Table
 from betarce.robustify.odd_members import warn_of_odd_members
 from betarce.spaces import Space
 
@@ -62,6 +62,15 @@ class Subject:
         """What explainers are told."""
         return Problem(self.ensemble([self.model]), self.features, self.points, np.asarray(self.table.y))
 
+    def under(self, features: FeatureSpace) -> "Subject":
+        """Give the same model under other rules, which must read the table as before."""
+        if not features.reads_like(self.features):
+            raise InvalidInput(
+                "`features` was changed after `fit` and says that columns are something else than the members were "
+                "trained with: call `fit` again. Rules on how values may move can be changed without it."
+            )
+        return replace(self, features=features)
+
     def ensemble(self, models: list[object]) -> Ensemble:
         """Let models vote together on points of this table, once each has answered for some training rows."""
         ensemble = Ensemble(models, self.classes, features=self.features, probe=self._probe)
@@ -83,6 +92,20 @@ class Subject:
         members = Members.of(draws, self.ensemble, space=space, seed=seed)
         varied = warn_of_odd_members(members.ensembles.values(), self.points, space, self.model)
         return replace(members, varied=varied)
+
+    def draw(
+        self,
+        space: Space,
+        sizes: Mapping[str, int],
+        *,
+        seed: int,
+        n_jobs: int | None,
+        verbose: int,
+        announce: Callable[[float], str] | None = None,
+    ) -> dict[str, Draw]:
+        """Draw and train members of the model; see `betarce.members.draw_members`."""
+        recipe, table = Recipe(self.model), self.table
+        return draw_members(space, recipe, table, sizes, seed=seed, n_jobs=n_jobs, verbose=verbose, announce=announce)
 
     @cached_property
     def _probe(self) -> FloatArray:

@@ -9,12 +9,14 @@ import pandas as pd
 from betarce.arrays import FloatArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, UnreachableGuarantee
+from betarce.explainers import Problem
 from betarce.features import FeatureSpace
 from betarce.plotting.style import BLUE, GREY, MARKS, new_axes
 from betarce.posterior import Guarantee
 from betarce.robustify.batch import ALREADY_THERE, Batch
 from betarce.robustify.certify import rungs_passed
-from betarce.search import Ladders
+from betarce.robustify.steer import Steering
+from betarce.search import GrowingSpheresSearch, Ladders
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,14 @@ class Frontier:
         )
         ax.legend(frameon=False, loc="lower right")
         return ax
+
+
+def paper_ladders(batch: Batch, problem: Problem, members: Ensemble, guarantee: Guarantee) -> Ladders:
+    """Let the paper's search find its point with the members that search."""
+    n = len(members)
+    # Few members can steer, but not certify: then the paper's search asks all of them.
+    quorum = guarantee.quorum(n) if n >= guarantee.min_models() else n
+    return Steering(GrowingSpheresSearch(), problem, members, quorum).ladders(batch.task, batch.targets)
 
 
 def tradeoff(

@@ -1,0 +1,129 @@
+"""From rows to answers: bases first, then the ladders of the search, then the vote of those that decide."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.explainers import Closest, Explained, Explainer, Problem, check_explainer
+from betarce.features import Box
+from betarce.members import Members
+from betarce.posterior import Guarantee
+from betarce.results.ladder import least_quorum
+from betarce.results.result import RobustCounterfactual
+from betarce.robustify.bases import find_bases, given_points, settle, with_fallback
+from betarce.robustify.batch import Batch, wanted
+from betarce.robustify.blocking import with_advice
+from betarce.robustify.certify import certificates_by, walk_ladders
+from betarce.robustify.rows import Rows
+from betarce.robustify.statuses import answers, unreadable
+from betarce.robustify.steer import Steering
+from betarce.search import Ladders, Search, Task
+from betarce.search.protocol import Climber
+from betarce.seeding import derive
+
+
+@dataclass(frozen=True, eq=False)
+class Answering:
+    """All that answers rows once members are trained; needs no training itself, so parameters may change it.
+
+    Attributes
+    ----------
+    problem : Problem
+        The explained model.
+    search : search
+    base : str, explainer, callable or None
+        As in `BetaRCE`.
+    steering : Steering
+        The search members at work.
+    guarantee : Guarantee
+    seed : int
+        What every row's own seed is derived from.
+    """
+
+    problem: Problem
+    search: Search
+    base: Any
+    steering: Steering
+    guarantee: Guarantee
+    seed: int
+
+    @classmethod
+    def of(
+        cls, problem: Problem, search: Search, base: Any, members: Members, guarantee: Guarantee, *, seed: int
+    ) -> "Answering":
+        """Put the search members to work, once it is clear that those that decide can give the guarantee."""
+        check_explainer(base)
+        n = len(members.search)
+        # A point at the edge of the quorum would fail a second vote about every other time.
+        quorum = guarantee.quorum(n) if members.steered else n
+        guarantee.quorum(len(members.voters))
+        return cls(problem, search, base, Steering(search, problem, members.search, quorum), guarantee, seed)
+
+    def answers(self, rows: Rows, members: Members) -> list[RobustCounterfactual]:
+        """Give every row its answer, whether it can be read or not."""
+        features = self.problem.features
+        answered: Iterator[RobustCounterfactual] = iter(())
+        if rows.kept.size:
+            batch, ladders = self.ladders(rows)
+            voters = members.voters
+            least = least_quorum(self.guarantee, len(voters))
+            walks = walk_ladders(ladders, batch.targets, voters, self.guarantee, least=least)
+            certificate = certificates_by(members, self.guarantee)
+            found = answers(batch, ladders, walks, features, certificate, voters)
+            answered = iter(with_advice(found, batch, self.problem))
+        return [
+            unreadable(name, rows.unreadable[i], features) if i in rows.unreadable else next(answered)
+            for i, name in enumerate(rows.names)
+        ]
+
+    def ladders(self, rows: Rows) -> tuple[Batch, Ladders]:
+        """Find the base of every row that was kept, then the ladder that leads up from where its search starts."""
+        batch = self._batch(rows)
+        task, targets, open_ = batch.task, batch.targets, batch.searchable
+        if open_.size == len(targets):
+            return batch, self.steering.ladders(task, targets)
+        if not open_.size:
+            return batch, Ladders.none(len(targets), batch.originals.shape[1])
+        return batch, self.steering.ladders(task.take(open_), targets[open_]).spread(open_, len(targets))
+
+    def _batch(self, rows: Rows) -> Batch:
+        originals, classes, features = rows.originals, self.problem.model.classes, self.problem.features
+        everyone = np.zeros(len(rows.names), dtype=np.intp)
+        everyone[rows.kept] = np.searchsorted(classes, self.problem.model.labels(originals)[:, 0])
+        targets, there = (part[rows.kept] for part in wanted(rows.target, everyone, classes))
+        box = features.box(originals, rows.kept_overrides)
+        if rows.bases is None:
+            found, helped = self._found_bases(originals, targets, box, np.flatnonzero(box.possible & ~there))
+        else:
+            found, helped = given_points(rows.bases), {}
+        based, notes = settle(found, targets, self.problem, box)
+        notes = [helped.get(i, note) for i, note in enumerate(notes)]
+        post_hoc = rows.bases is not None or self.base is not None
+        starts = based.points if post_hoc else originals
+        task = Task(starts, features, box, self._seeds(originals, targets, "search"))
+        return Batch(originals, rows.names[rows.kept], task, targets, based, notes, there, post_hoc)
+
+    def _found_bases(
+        self, originals: FloatArray, targets: BoolArray, box: Box, open_: IntArray
+    ) -> tuple[Explained, dict[int, str]]:
+        """Let the base method answer; one that was chosen by name gets help where it finds nothing."""
+        asked = self.problem, originals, targets, box, self._seeds(originals, targets, "base"), open_
+        found = find_bases(self._explainer(), *asked)
+        return with_fallback(found, *asked) if isinstance(self.base, str) else (found, {})
+
+    def _explainer(self) -> Explainer:
+        """Give what makes the bases: the method asked for, or the closest plain counterfactual, for contrast."""
+        explainer = check_explainer(self.base)
+        if explainer is not None:
+            return explainer
+        return Closest(self.search) if isinstance(self.search, Climber) else Closest()
+
+    def _seeds(self, originals: FloatArray, targets: BoolArray, purpose: str) -> list[int]:
+        """Give each row a seed by what it is, not by where it stands: a batch's composition changes nothing."""
+        return [
+            derive(self.seed, purpose, row.tobytes(), target.tobytes())
+            for row, target in zip(originals + 0.0, targets, strict=True)
+        ]
