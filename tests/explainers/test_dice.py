@@ -19,7 +19,7 @@ import betarce as brce
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, MissingExtra
 from betarce.explainers import EXPLAINERS, Dice, Problem
-from betarce.explainers import dice as module
+from betarce.explainers.dice_view import Asked, View
 from betarce.features import FeatureSpace
 from betarce.targets import accepted
 from explainer_contract import (
@@ -356,8 +356,8 @@ def test_invalid_answers_are_caught(monkeypatch):
 @needs_dice
 def test_the_closest_valid_answer_is_taken(calls):
     result = explain(Dice(n_counterfactuals=10, sample_size=100), rows=[0])
-    view = module._View.of(PROBLEM)
-    asked = module._Asked(view, PROBLEM, FEATURES.box(ORIGINALS[:1]), TARGETS[0], 10)
+    view = View.of(PROBLEM)
+    asked = Asked(view, PROBLEM, FEATURES.box(ORIGINALS[:1]), TARGETS[0], 10)
     answer = calls[0]["answer"].cf_examples_list[0]
     points = asked.points(pd.concat([answer.final_cfs_df, answer.final_cfs_df_sparse]))
     valid = points[asked.is_target(points)]

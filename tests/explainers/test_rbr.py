@@ -10,7 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from betarce.errors import InvalidInput
 from betarce.explainers import Rbr, check_explainer
-from betarce.explainers.rbr import Curve, Odds, onto_l1_ball
+from betarce.explainers.rbr import onto_l1_ball
+from betarce.explainers.worst_case_odds import Curve, Odds
 from betarce.features import immutable
 from explainer_contract import ExplainerContract, RulesContract
 from gradient_cases import check_awkward, explain, linear_model, problem_of, uniform

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
-from scipy.special import expit
 
-from betarce.arrays import AnyArray, BoolArray, FloatArray
+from betarce.arrays import AnyArray, FloatArray
 from betarce.errors import InvalidInput, require
+from betarce.explainers.dice_view import Asked, Spent, View
 from betarce.explainers.protocol import Explained, Problem
 from betarce.explainers.registry import register
-from betarce.features import Box, Column
+from betarce.features import Box
 from betarce.targets import named
 
 # What each method of dice-ml 0.12 reads: our name -> its name. Its genetic method also accepts `diversity_weight`,
@@ -32,9 +31,6 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "kdtree": {"sparsity_weight": "sparsity_weight", **_POSTHOC},
 }
-_OUTCOME = "outcome"
-_DECIMALS = 4  # of a column's range: the finest that DiCE proposes
-_SAME = 1e-6  # of a column's range: what rounding to float32, which DiCE does, may add
 
 
 @register("dice")
@@ -140,17 +136,17 @@ class Dice:
     ) -> Explained:
         """Find a counterfactual for each row."""
         dice_ml = self.library()
-        view = _View.of(problem)
+        view = View.of(problem)
         points = originals.copy()
         reasons = []
         n_evaluations = np.zeros(len(originals), dtype=np.intp)
         for i, (target, seed) in enumerate(zip(targets, seeds, strict=True)):
-            asked = _Asked(view, problem, box.take(np.array([i])), target, self.max_calls)
+            asked = Asked(view, problem, box.take(np.array([i])), target, self.max_calls)
             try:
                 with _seeded(int(seed)), _silenced():
                     proposed = self._proposed(dice_ml, asked)
                 points[i], reason = self._closest(proposed, asked)
-            except _Spent:
+            except Spent:
                 reason = f"DiCE asked the model {self.max_calls} times without an answer. Raise `max_calls`."
             except Exception as error:  # noqa: BLE001 - foreign code may fail in any way; the row says how
                 reason = _reason(error)
@@ -158,7 +154,7 @@ class Dice:
             n_evaluations[i] = asked.n_evaluations
         return Explained(points, np.array([not reason for reason in reasons], dtype=bool), reasons, n_evaluations)
 
-    def _proposed(self, dice_ml: Any, asked: "_Asked") -> FloatArray:
+    def _proposed(self, dice_ml: Any, asked: Asked) -> FloatArray:
         """Ask dice-ml about one row and give all that it returns as allowed points, shape (k, d)."""
         frame = asked.neighbours() if self.method == "kdtree" else None
         data = asked.view.data(dice_ml, frame)
@@ -169,7 +165,7 @@ class Dice:
         found = dice_ml.Dice(data, model, method=self.method).generate_counterfactuals(
             asked.query,
             total_CFs=self.n_counterfactuals,
-            desired_class=_Asked.TARGET,
+            desired_class=Asked.TARGET,
             features_to_vary=list(ranges),
             permitted_range=ranges,
             stopping_threshold=self.stopping_threshold,
@@ -180,7 +176,7 @@ class Dice:
         frames = [frame for frame in (answer.final_cfs_df, answer.final_cfs_df_sparse) if frame is not None]
         return np.concatenate([asked.points(frame) for frame in frames])
 
-    def _options(self, view: "_View") -> dict[str, Any]:
+    def _options(self, view: View) -> dict[str, Any]:
         given = {theirs: getattr(self, ours) for ours, theirs in _OPTIONS[self.method].items()}
         options = {name: value for name, value in given.items() if value is not None}
         if "posthoc_search" in _OPTIONS[self.method]:
@@ -189,7 +185,7 @@ class Dice:
             options["proximity_weight"] = 0.0  # dice-ml divides by the number of numbers
         return options
 
-    def _closest(self, proposed: FloatArray, asked: "_Asked") -> tuple[FloatArray, str]:
+    def _closest(self, proposed: FloatArray, asked: Asked) -> tuple[FloatArray, str]:
         """Choose among proposals the closest that the model accepts; the original and a reason if there is none."""
         if not len(proposed):
             return asked.origin, "No column may change to a value that DiCE knows. Loosen `features`."
@@ -211,172 +207,6 @@ _RANGES = (
     ("sparsity_weight", 0.0, np.inf),
     ("loss_tolerance", 0.0, np.inf),
 )
-
-
-class _Spent(Exception):
-    """The model was asked often enough."""
-
-
-@dataclass(frozen=True, eq=False)
-class _View:
-    """A table as dice-ml wants it: numbers in units of their training range, names as the text of their codes.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-    points : array of shape (n, d)
-        The training rows.
-    numbers : array of bool, shape (d,)
-        Which columns are numbers to DiCE; names and yes-or-no are not.
-    seen : list of array
-        The codes that each other column has in the training rows.
-    """
-
-    columns: tuple[Column, ...]
-    points: FloatArray
-    numbers: BoolArray
-    seen: list[FloatArray]
-    _data: dict[str, Any]
-
-    @classmethod
-    def of(cls, problem: Problem) -> "_View":
-        """Look at the training rows of a problem, once."""
-
-        def look() -> _View:
-            columns, points = problem.features.columns, problem.X_train
-            numbers = np.array([not column.is_nominal and column.kind != "binary" for column in columns])
-            seen = [np.unique(values[~np.isnan(values)]) for values in points.T]
-            return cls(columns, points, numbers, seen, {})
-
-        return problem.cached("dice", look)
-
-    @property
-    def names(self) -> list[str]:
-        """What the columns are called, numbers first: dice-ml looks decimals up by the place among the numbers."""
-        return [str(j) for j in np.argsort(~self.numbers, kind="stable")]
-
-    def data(self, dice_ml: Any, frame: pd.DataFrame | None) -> Any:
-        """Give dice-ml's data object, of all training rows if none are given."""
-        if frame is None and "all" in self._data:
-            return self._data["all"]
-        rows = self.frame(self.values(self.points)) if frame is None else frame
-        continuous = [name for name in self.names if self.numbers[int(name)]]
-        data = dice_ml.Data(
-            dataframe=rows.assign(**{_OUTCOME: 0}),  # it must be there, and nobody looks at it
-            continuous_features=continuous,
-            continuous_features_precision=dict.fromkeys(continuous, _DECIMALS),
-            outcome_name=_OUTCOME,
-        )
-        if frame is None:
-            self._data["all"] = data
-        return data
-
-    def values(self, points: FloatArray) -> FloatArray:
-        """Turn points into what DiCE sees; what it cannot know (missing values, new names) becomes the most common."""
-        values = points.copy()
-        for j, column in enumerate(self.columns):
-            unknown = np.isnan(values[:, j])
-            if not self.numbers[j]:
-                unknown |= ~np.isin(values[:, j], self.seen[j])
-            values[unknown, j] = column.common[0]
-            if self.numbers[j]:
-                values[:, j] = (values[:, j] - column.lower) / column.scale
-        return values
-
-    def frame(self, values: FloatArray) -> pd.DataFrame:
-        """Write values as a frame for dice-ml."""
-        return pd.DataFrame({name: self._column(values[:, int(name)], int(name)) for name in self.names})
-
-    def _column(self, values: FloatArray, j: int) -> Any:
-        return values if self.numbers[j] else np.array([_text(value) for value in values], dtype=object)
-
-
-class _Asked:
-    """One row's question to the model, as dice-ml puts it: is this the target, or not?"""
-
-    TARGET = 1
-
-    def __init__(self, view: _View, problem: Problem, box: Box, target: AnyArray, max_calls: int) -> None:
-        self.view = view
-        self.problem = problem
-        self.box = box
-        self.target = target
-        self.origin = box.origin[0]
-        self.n_evaluations = 0
-        self._calls_left = max_calls
-        self._start = view.values(box.origin)
-        self.query = view.frame(self._start)
-
-    def predict_proba(self, frame: pd.DataFrame) -> FloatArray:
-        """Give the probabilities of "not the target" and "the target", shape (n, 2)."""
-        if not self._calls_left:
-            raise _Spent
-        self._calls_left -= 1
-        self.n_evaluations += len(frame)
-        p = self.probability(self.points(frame))
-        return np.stack([1 - p, p], axis=1)
-
-    def predict(self, frame: pd.DataFrame) -> AnyArray:
-        """Give 1 for the target, else 0."""
-        return np.asarray(self.predict_proba(frame).argmax(axis=1))
-
-    def probability(self, points: FloatArray) -> FloatArray:
-        """Give the target's probability; at least one half exactly where the model's label is accepted."""
-        margins = self.problem.model.margins(points, self._targets(len(points)))[:, 0]
-        p = expit(margins)
-        return np.asarray(np.where(margins > 0, np.maximum(p, 0.5), np.minimum(p, np.nextafter(0.5, 0))))
-
-    def is_target(self, points: FloatArray) -> BoolArray:
-        """Say which points the model puts in the target class."""
-        return self.problem.is_target(points, self._targets(len(points)))
-
-    def _targets(self, n: int) -> AnyArray:
-        return np.repeat(np.asarray(self.target)[None], n, axis=0)
-
-    def points(self, frame: pd.DataFrame) -> FloatArray:
-        """Turn what DiCE proposes into points that could be handed out."""
-        names = self.view.names
-        values = np.empty((len(frame), len(names)))
-        values[:, [int(name) for name in names]] = frame[names].to_numpy(dtype=object).astype(float)
-        same = np.abs(values - self._start) <= _SAME
-        for j in np.flatnonzero(self.view.numbers):
-            values[:, j] = self.view.columns[j].lower + values[:, j] * self.view.columns[j].scale
-        return self._allowed(np.where(same, self.origin, values))
-
-    def neighbours(self) -> pd.DataFrame:
-        """Give the training rows as what this row could become, and the row itself."""
-        moved = self._allowed(self.view.points)
-        rows = np.concatenate([self.box.origin, np.where(self.box.free, moved, self.origin)])
-        return self.view.frame(self.view.values(rows))
-
-    def ranges(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the values that each column may take, of those that DiCE knows; without columns that must stay."""
-        ranges: dict[str, Any] = {}
-        for j in map(int, np.flatnonzero(self.box.free[0])):
-            name, column = str(j), self.view.columns[j]
-            low, high = self.box.lower[0, j], self.box.upper[0, j]
-            if self.view.numbers[j]:
-                low, high = (low if np.isfinite(low) else column.lower), (high if np.isfinite(high) else column.upper)
-                # A little wider: DiCE compares in float32, and what it finds is moved to allowed values anyway.
-                ranges[name] = [
-                    (low - column.lower) / column.scale - _SAME,
-                    (high - column.lower) / column.scale + _SAME,
-                ]
-                continue
-            codes = [code for code in self.view.seen[j] if low <= code <= high and _text(code) in known[name]]
-            if j in self.box.choices:
-                choice = self.box.choices[j]
-                codes = [code for code in codes if code in choice.values[choice.allowed[0]]]
-            if any(code != self._start[0, j] for code in codes):
-                ranges[name] = [_text(code) for code in codes]
-        return ranges
-
-    def _allowed(self, points: FloatArray) -> FloatArray:
-        return self.problem.features.project(points, self.box.take(np.zeros(len(points), dtype=np.intp)))
-
-
-def _text(code: float) -> str:
-    return str(int(code))
 
 
 def _listed(names: Any) -> str:
