@@ -29,7 +29,6 @@ def assert_legible(figure):
 
 def left_title(axes):
     """Give the text object of the title on the left."""
-    (title,) = [
-        child for child in axes.get_children() if isinstance(child, Text) and child.get_text() == axes.get_title("left")
-    ]
+    texts = [child for child in axes.get_children() if isinstance(child, Text) and child.get_ha() == "left"]
+    (title,) = [text for text in texts if text.get_text() == axes.get_title("left")]
     return title

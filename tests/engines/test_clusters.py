@@ -13,6 +13,7 @@ import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -51,6 +52,7 @@ ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": uuid4().hex,  # else Ray writes one to the home directory
 }
+AS_IT_IS = {name: value for name, value in ENVIRONMENT.items() if name != "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"}
 PATIENCE = 300
 
 
@@ -87,9 +89,9 @@ def wait_for(condition):
 
 
 @contextmanager
-def running(command, **keys):
+def running(command, env=ENVIRONMENT, **keys):
     """Run a command; at the end nothing of it is left."""
-    process = subprocess.Popen(command, env=ENVIRONMENT, text=True, **keys)
+    process = subprocess.Popen(command, env=env, text=True, **keys)
     try:
         yield process
     finally:
@@ -190,7 +192,7 @@ def test_joblib_can_name_the_cluster(name, clusters, plan_file, plan, serial, tm
 
 @pytest.mark.parametrize("name", ["local", "dask", "ray"])
 def test_what_kills_its_worker_again_and_again_is_given_up_alone(name):
-    with running([*FRAGILE, "kill", name], stdout=subprocess.PIPE) as driver:
+    with running([*FRAGILE, "kill", name], AS_IT_IS, stdout=subprocess.PIPE) as driver:
         said = driver.communicate(timeout=PATIENCE)[0]
     report = json.loads(said.splitlines()[-1])
     outcomes = {item: (value, error) for item, value, error in report["outcomes"]}
@@ -203,7 +205,7 @@ def test_what_kills_its_worker_again_and_again_is_given_up_alone(name):
 @pytest.mark.parametrize(("name", "blow"), [("local", signal.SIGINT), ("dask", signal.SIGKILL), ("ray", signal.SIGINT)])
 def test_a_killed_driver_leaves_nothing_behind_and_the_run_goes_on(name, blow, plan_file, plan, serial, tmp_path):
     command = [*BETARCE, "reproduce", str(plan_file), "--out", str(tmp_path), "--engine", name, "--jobs", "2"]
-    with running(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+    with running(command, AS_IT_IS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
         wait_for(lambda: results(tmp_path))
         left = family(driver.pid)
         assert len(left) >= 2
@@ -249,6 +251,24 @@ def test_nobody_at_the_address_is_found_out_soon(name):
     with pytest.raises(InvalidInput, match=f"no cluster of {name} at '{address}'"), engine(name, address=address):
         pass
     assert time.monotonic() - start < 10
+
+
+def imported_ray(own):
+    """Give what stands for a Ray that the user imported before, with another address for this machine."""
+    return SimpleNamespace(is_initialized=lambda: False, util=SimpleNamespace(get_node_ip_address=lambda: own))
+
+
+def test_a_ray_that_would_listen_to_the_network_is_not_started(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", imported_ray("192.0.2.7"))
+    with pytest.raises(InvalidInput, match="would listen to the whole network"), engine("ray"):
+        pass
+
+
+def test_a_ray_that_is_bound_to_this_machine_joins_no_other(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", imported_ray("127.0.0.1"))
+    monkeypatch.setattr(socket, "create_connection", lambda place, timeout: SimpleNamespace(close=lambda: None))
+    with pytest.raises(InvalidInput, match="Connect from a new process"), engine("ray", address="192.0.2.7:6379"):
+        pass
 
 
 def test_a_cluster_without_workers_is_found_out(monkeypatch):

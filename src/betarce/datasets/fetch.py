@@ -5,14 +5,14 @@ import http.client
 import io
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
-from betarce.errors import CorruptFile, DataUnavailable, require
+from betarce.errors import CorruptFile, DataUnavailable, InvalidInput, require
+from betarce.storage.files import make_folder, write_whole
 
 Fetch = Callable[[], pd.DataFrame]
 
@@ -127,7 +127,7 @@ def download(path: Path, *, fetch: Fetch, check: Callable[[pd.DataFrame], object
     check(table)
     try:
         _keep(path, content)
-    except OSError as error:
+    except (OSError, InvalidInput) as error:
         raise DataUnavailable(
             f"{path.name} was downloaded, but it cannot be kept in {path.parent}: {error}. "
             "Set BETARCE_CACHE_DIR to a folder that can be written."
@@ -137,10 +137,10 @@ def download(path: Path, *, fetch: Fetch, check: Callable[[pd.DataFrame], object
 
 def _keep(path: Path, content: bytes) -> None:
     digest_path = _digest_path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     digest_path.unlink(missing_ok=True)  # an old digest would condemn the new file if we were stopped here
-    _write(path, content)
-    _write(digest_path, f"{_digest(content)}  {path.name}\n".encode())
+    write_whole(path, content)
+    write_whole(digest_path, f"{_digest(content)}  {path.name}\n")
 
 
 def _parse(content: bytes, path: Path) -> pd.DataFrame:
@@ -156,16 +156,3 @@ def _digest(content: bytes) -> str:
 
 def _digest_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")  # in the form that `sha256sum --check` reads
-
-
-def _write(path: Path, content: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -15,12 +15,18 @@ from betarce.engines.workers import ATTEMPTS, GIVEN_UP, Function, Outcome, attem
 from betarce.errors import InvalidInput, require
 
 _OBJECT_STORE = 100 * 2**20  # bytes; results are small
+_LOOPBACK = ("127.0.0.1", "::1")
+# By itself Ray listens to the whole network on Linux, and to the loopback device elsewhere. It reads this switch when
+# it is imported, and again in the processes that it starts.
+_THIS_MACHINE_ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
 @contextmanager
 def ray_library(address: str | None, n_jobs: int | None) -> Iterator[ModuleType]:
     """Connect to a cluster, or start one; take the connection that there is already."""
-    ray = require("ray", extra="ray", purpose="The engine ray")
+    named = address or os.environ.get("RAY_ADDRESS")
+    with _environment({} if named else _THIS_MACHINE_ALONE):
+        ray = require("ray", extra="ray", purpose="The engine ray")
     if ray.is_initialized():
         if address is not None:
             raise InvalidInput(
@@ -28,22 +34,21 @@ def ray_library(address: str | None, n_jobs: int | None) -> Iterator[ModuleType]
             )
         yield ray
         return
-    address = address or os.environ.get("RAY_ADDRESS")
     try:
-        if address is None:
+        if named is None:
             _start(ray, effective_n_jobs(n_jobs))
         else:
-            if address != "auto":
-                workers.check_listening(address, own=ray.util.get_node_ip_address())
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            _connect(ray, named)
+    except InvalidInput:
+        raise
     except (OSError, ValueError) as error:
-        raise workers.nobody("ray", address, error) from None
+        raise workers.nobody("ray", named, error) from None
     try:
         probe = ray.remote(num_cpus=1)(attempt).remote(workers.nothing, None, betarce.__version__)
         try:
             workers.check(ray.get(probe, timeout=workers.WORKERS_S))
         except ray.exceptions.GetTimeoutError:
-            raise workers.no_workers("ray", address) from None
+            raise workers.no_workers("ray", named) from None
         except ray.exceptions.RayError as error:
             raise workers.unusable("ray", error) from error
         yield ray
@@ -54,22 +59,15 @@ def ray_library(address: str | None, n_jobs: int | None) -> Iterator[ModuleType]
 def _start(ray: Any, n_workers: int) -> None:
     """Start workers that listen to this machine alone.
 
-    By itself Ray listens to the whole network on Linux and to the loopback device elsewhere; the switch between the two
-    is read when ray is imported, and again by the processes that it starts. Its watch over memory is left out: it
-    restarts what it killed without end.
+    Ray's watch over memory is left out: it restarts what it killed without end.
     """
-    from ray._private import ray_constants
-
-    settings = {
-        ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR: "0",
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_memory_monitor_refresh_ms": "0",
-    }
-    before = {name: os.environ.get(name) for name in settings}
-    everywhere = ray_constants.ENABLE_RAY_CLUSTER
-    os.environ.update(settings)
-    ray_constants.ENABLE_RAY_CLUSTER = False
-    try:
+    if ray.util.get_node_ip_address() not in _LOOPBACK:
+        raise InvalidInput(
+            "Ray was imported before the engine, so a cluster of its own would listen to the whole network. Call "
+            "ray.init() yourself to allow that, name a running cluster by `address`, or set "
+            f"{next(iter(_THIS_MACHINE_ALONE))}=0 before Ray is imported."
+        )
+    with _environment({**_THIS_MACHINE_ALONE, "RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0"}):
         ray.init(
             address="local",
             num_cpus=n_workers,
@@ -78,8 +76,28 @@ def _start(ray: Any, n_workers: int) -> None:
             log_to_driver=False,
             logging_level=logging.ERROR,
         )
+
+
+def _connect(ray: Any, address: str) -> None:
+    own = ray.util.get_node_ip_address()
+    if address != "auto":
+        host = workers.check_listening(address, own=own)
+        if own in _LOOPBACK and host not in _LOOPBACK and not address.startswith("ray://"):
+            raise InvalidInput(
+                f"Ray is bound to this machine alone in this process, and cannot join the cluster at {address!r}. "
+                "Connect from a new process."
+            )
+    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+
+
+@contextmanager
+def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables, and give back what was there."""
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    try:
+        yield
     finally:
-        ray_constants.ENABLE_RAY_CLUSTER = everywhere
         for name, value in before.items():
             if value is None:
                 del os.environ[name]

@@ -49,10 +49,10 @@ def text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def check_listening(address: str, *, own: str = "127.0.0.1") -> None:
+def check_listening(address: str, *, own: str = "127.0.0.1") -> str:
     """Find out soon whether anybody is there; left to themselves, Dask and Ray may take minutes and end in a crash.
 
-    `own` is what the library takes for the address of this machine when it is told of localhost.
+    `own` is what the library takes for the address of this machine when it is told of localhost. Gives the host.
     """
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdigit():
@@ -62,6 +62,7 @@ def check_listening(address: str, *, own: str = "127.0.0.1") -> None:
         socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
     except OSError as error:
         raise OSError(f"{host}:{port} does not answer ({error})") from None
+    return host
 
 
 def nothing(item: None) -> None:

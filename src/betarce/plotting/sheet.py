@@ -6,13 +6,13 @@ from typing import Any
 
 from betarce.errors import require
 from betarce.plotting.style import BLUE, GREEN, GREY, ORANGE, new_axes
+from betarce.storage.files import write_whole
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
 SMALL, NORMAL = 7, 8  # points
 SERIES = (BLUE, ORANGE, GREEN, "#CC79A7", "#56B4E9", GREY)
 DASHES = ("-", "--", ":", "-.")
 _DOTS_PER_INCH = 200
-_COLORS, _ROUNDS = 256, 3
 
 
 def column_axes(ax: Any, height: float = 2.4) -> Any:
@@ -39,12 +39,9 @@ def tidy(ax: Any, *, xlabel: str, ylabel: str, title: str = "") -> None:
 
 
 def save_png(figure: Any, path: Path) -> Path:
-    """Write a figure as a small PNG and close it."""
+    """Write a figure as PNG and close it."""
     plt = require("matplotlib.pyplot", extra="plot", purpose="A figure")
-    image = require("PIL.Image", extra="plot", purpose="A figure")
     drawn = BytesIO()
-    figure.savefig(drawn, dpi=_DOTS_PER_INCH)
+    figure.savefig(drawn, dpi=_DOTS_PER_INCH, format="png")
     plt.close(figure)
-    # So few colours are in a figure that a palette makes the file a third as large, unseen.
-    image.open(drawn).convert("RGB").quantize(_COLORS, kmeans=_ROUNDS).save(path, format="PNG", optimize=True)
-    return path
+    return write_whole(path, drawn.getvalue())

@@ -38,7 +38,6 @@ def beta_frame(
     *,
     confidence: float = 0.95,
     prior: Prior | str = JEFFREYS,
-    tail: Tail = "one-sided",
     n_points: int = 400,
 ) -> pd.DataFrame:
     """Compute the posterior density of the validity rate after each vote.
@@ -50,7 +49,6 @@ def beta_frame(
     confidence : float
         How sure the lower bound is.
     prior : Prior or str
-    tail : {"one-sided", "two-sided"}
     n_points : int
         Places along the rate, strictly inside (0, 1).
 
@@ -78,9 +76,7 @@ def beta_frame(
                 f"The prior ({prior.a:g}, {prior.b:g}) has no density where nobody agreed; got the vote {n_agree} of "
                 f"{n_models}. Leave that vote out, or take the prior 'jeffreys' or 'uniform'."
             )
-        bound = (
-            float(lower_bound(n_agree, n_models, confidence=confidence, prior=prior, tail=tail)) if n_models else np.nan
-        )
+        bound = float(lower_bound(n_agree, n_models, confidence=confidence, prior=prior)) if n_models else np.nan
         frames.append(
             pd.DataFrame(
                 {
@@ -127,7 +123,6 @@ def max_delta_frame(
     *,
     confidences: Sequence[float] = _CONFIDENCES,
     priors: Sequence[str] = ("jeffreys", "uniform", "exact"),
-    tail: Tail = "one-sided",
 ) -> pd.DataFrame:
     """Compute the largest delta that so many models can certify, by confidence and prior.
 
@@ -149,9 +144,7 @@ def max_delta_frame(
                     "prior": name,
                     "confidence": confidence,
                     "n_models": n_models,
-                    "max_delta": max_delta(
-                        np.asarray(n_models), confidence=confidence, prior=check_prior(name), tail=tail
-                    ),
+                    "max_delta": max_delta(np.asarray(n_models), confidence=confidence, prior=check_prior(name)),
                 }
             )
             for name in priors
