@@ -21,7 +21,7 @@ from betarce.paper.figures.votes import (
     max_delta_frame,
 )
 from betarce.paper.tables.markdown import markdown_table
-from betarce.posterior import JEFFREYS, max_delta
+from betarce.posterior import EXACT, max_delta
 from paper_table import PAPER_ALPHAS, PAPER_TABLE
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -45,7 +45,7 @@ def test_the_compared_table_puts_the_defaults_beside_the_paper():
     assert len(both) == 126
     cell = both[(both["n_models"] == 36) & (both["confidence"] == 0.95)].iloc[0]
     assert cell["paper"].round(3) == 0.905
-    assert cell["default"] == pytest.approx(float(max_delta(36, confidence=0.95, prior=JEFFREYS)))
+    assert cell["default"] == pytest.approx(float(max_delta(36, confidence=0.95, prior=EXACT)))
     assert cell["difference"] == pytest.approx(cell["default"] - cell["paper"])
 
 

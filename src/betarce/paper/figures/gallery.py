@@ -31,7 +31,7 @@ def write_gallery(folder: Path) -> list[Path]:
     head = (
         "# Largest delta by number of models and confidence\n\n"
         "Left of the slash the paper's table, which was made with the uniform prior and the two-sided tail; right of "
-        "it the\nlargest delta under the defaults, the Jeffreys prior and the one-sided tail.\n\n"
+        "it the\nlargest delta under our defaults, the exact prior and the one-sided tail.\n\n"
     )
     return [
         *written,

@@ -10,6 +10,7 @@ from betarce.errors import InvalidInput
 from betarce.plotting.sheet import DASHES, NORMAL, SERIES, SMALL, column_axes, tidy
 from betarce.plotting.style import GREY
 from betarce.posterior import (
+    EXACT,
     JEFFREYS,
     PRIORS,
     UNIFORM,
@@ -55,7 +56,7 @@ def beta_frame(
     Returns
     -------
     DataFrame
-        One line a vote and place: "n_agree", "n_models", "rate", "density", "lower_bound" (NaN for the prior).
+        One line per vote and place: "n_agree", "n_models", "rate", "density", "lower_bound" (NaN for the prior).
 
     Examples
     --------
@@ -206,11 +207,11 @@ def compared_delta_table(
     Returns
     -------
     DataFrame
-        One line a cell: "n_models", "confidence", "paper" (uniform prior, two-sided), "default" (Jeffreys, one-sided)
+        One line per cell: "n_models", "confidence", "paper" (uniform prior, two-sided), "default" (exact, one-sided)
         and "difference", default less paper.
     """
     paper = delta_table(n_models, confidences)
-    default = delta_table(n_models, confidences, prior=JEFFREYS, tail="one-sided")
+    default = delta_table(n_models, confidences, prior=EXACT, tail="one-sided")
     both = pd.DataFrame({"paper": paper.stack(), "default": default.stack()})
     both = both.rename_axis(["n_models", "confidence"]).reset_index()
     return both.assign(difference=both["default"] - both["paper"])
