@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import betarce as brce
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.stacked import StackedGroup
 from betarce.features.readings import Reading
 from timing import Record, fastest, one_thread
 
@@ -59,13 +59,13 @@ def lightgbm(seed: int) -> Any:
     return lgb.LGBMClassifier(n_estimators=30, num_leaves=15, random_state=seed, n_jobs=1, verbose=-1)
 
 
-def behind_a_front(make: Callable[[int], Any], seed: int) -> Any:
+def with_preprocessing(make: Callable[[int], Any], seed: int) -> Any:
     """Put an imputer, a scaler and an encoder before a model."""
-    front = make_column_transformer(
+    preprocessing = make_column_transformer(
         (make_pipeline(SimpleImputer(), StandardScaler()), NUMBERS),
         (OneHotEncoder(handle_unknown="ignore"), list(LEVELS)),
     )
-    return make_pipeline(front, make(seed))
+    return make_pipeline(preprocessing, make(seed))
 
 
 def train(make: Callable[[int], Any], space: Mixed) -> list[Any]:
@@ -79,9 +79,9 @@ def run() -> Iterator[Record]:
     """Measure pipelines of LightGBM and of logistic regression, and LightGBM with categories of its own."""
     space = Mixed()
     makes: dict[str, tuple[Callable[[int], Any], float]] = {
-        "front + LightGBM": (partial(behind_a_front, lightgbm), 10),
+        "preprocessing + LightGBM": (partial(with_preprocessing, lightgbm), 10),
         "LightGBM with categories": (lightgbm, 5),
-        "front + logistic": (partial(behind_a_front, lambda _: LogisticRegression()), 10),
+        "preprocessing + logistic": (partial(with_preprocessing, lambda _: LogisticRegression()), 10),
     }
     candidates = space.draw(N_CANDIDATES, seed=1)
     with one_thread(), warnings.catch_warnings():
@@ -90,7 +90,7 @@ def run() -> Iterator[Record]:
             members = train(make, space)
             (building,) = fastest(partial(brce.Ensemble, members, [0, 1], features=space))
             ensemble = brce.Ensemble(members, [0, 1], features=space)
-            assert all(type(part) is StackedPart for _, part in ensemble._parts)
+            assert all(type(group) is StackedGroup for _, group in ensemble.groups)
             ensemble.votes(candidates, 1)  # compiled code is compiled here
             baseline, ours = fastest(
                 partial(_one_by_one, members, space, candidates), partial(ensemble.votes, candidates, 1)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, make_classification
 
 import betarce as brce
-from betarce.ensemble.preprocessing.unwrap import Peeled
+from betarce.ensemble.preprocessing.unwrap import UnwrappedModel
 from betarce.ensemble.trees import traversal
 from betarce.ensemble.trees.kernel import TreeKernel, stack
 from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, fastest, one_thread
@@ -33,7 +33,7 @@ def train(X: Any, y: Any) -> list[Any]:
 
 def built(members: list[Any]) -> TreeKernel:
     """Stack the members, and have all code compiled."""
-    kernel = stack([Peeled(member) for member in members])
+    kernel = stack([UnwrappedModel(member) for member in members])
     assert kernel is not None
     kernel.scores(np.zeros((1, members[0].n_features_in_)), EVERYONE)
     return kernel

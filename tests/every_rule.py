@@ -106,14 +106,14 @@ def features_under(kind, most=None):
 
 def pipeline(estimator=None):
     """Give what turns the table into numbers, with a classifier behind it."""
-    front = ColumnTransformer(
+    preprocessing = ColumnTransformer(
         [
             ("names", OneHotEncoder(handle_unknown="ignore"), ["k"]),
             ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), NUMBERS),
         ],
         remainder="passthrough",
     )
-    return make_pipeline(front, LogisticRegression() if estimator is None else estimator)
+    return make_pipeline(preprocessing, LogisticRegression() if estimator is None else estimator)
 
 
 MODEL = pipeline().fit(TABLE, LABELS)

@@ -147,7 +147,7 @@ ENCODERS = {
 }
 
 
-def front(scaler="standard", imputer="mean", encoder="one-hot", **options):
+def preprocessing(scaler="standard", imputer="mean", encoder="one-hot", **options):
     return ColumnTransformer(
         [
             ("categories", ENCODERS[encoder](), CATEGORIES),

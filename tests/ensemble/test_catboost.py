@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import CalibratedClassifierCV
 
 from betarce import Ensemble
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import SlowMembers
 from betarce.models.recipe import fresh_copy, seed_everything
 from tables import CATEGORIES, bootstrap, columns, problem
@@ -47,7 +47,7 @@ def test_labels_are_those_of_the_members_on_mixed_tables(n_classes, depth, optio
     space = columns(category=category)
     points, models = trained(space, n_classes, depth=depth, **options)
     ensemble = Ensemble(models, np.arange(n_classes), features=space, probe=points[:20])
-    assert {type(part) for _, part in ensemble._parts} == {StackedPart}, ensemble
+    assert {type(group) for _, group in ensemble.groups} == {StackedGroup}, ensemble
     drawn = no_missing_categories(space.draw(np.random.default_rng(3), 600))
     own = own_labels(models, space.decode(drawn))
     np.testing.assert_array_equal(ensemble.labels(drawn), own)
@@ -59,8 +59,8 @@ def test_borders_of_numbers_are_met_to_the_last_bit():
     y = (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(int)
     models = [model(i, cat_features=None, iterations=20).fit(X, y) for i in range(2)]
     ensemble = Ensemble(models, [0, 1], probe=X[:20])
-    ((_, part),) = ensemble._parts
-    cuts = part._kernel.forest.threshold
+    ((_, group),) = ensemble.groups
+    cuts = group.kernel.forest.threshold
     cuts = cuts[np.isfinite(cuts)]
     points = np.random.default_rng(1).choice(np.concatenate([cuts, np.nextafter(cuts, 9)]), (2000, 3))
     np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, points))

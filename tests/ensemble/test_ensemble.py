@@ -22,9 +22,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from betarce import Ensemble, FeatureSpace, Network
 from betarce.ensemble import ensemble as ensemble_module
-from betarce.ensemble.generic import GenericPart
+from betarce.ensemble.generic import GenericGroup
 from betarce.ensemble.linear import LinearKernel
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import InvalidInput, SlowMembers, UnusableModel
 from betarce.models import ValidationSplit, paper_model
 
@@ -113,8 +113,8 @@ def own_labels(models, X):
 def test_labels_margins_and_votes_are_those_of_the_members_even_on_the_edge(family, n_classes):
     X, models = members_of((STACKED | GENERIC)[family], n_classes)
     ensemble = Ensemble(models, np.arange(n_classes), probe=X[:20])
-    expected_part = StackedPart if family in STACKED else GenericPart
-    assert {type(part) for _, part in ensemble._parts} == {expected_part}
+    expected_group = StackedGroup if family in STACKED else GenericGroup
+    assert {type(group) for _, group in ensemble.groups} == {expected_group}
     spread = RNG.normal(size=(300, 4)) * 2 * X.std(axis=0)
     edges = np.vstack([boundary_points(model, np.vstack([X, spread])) for model in models])
     assert len(edges), "all members are constant: nothing would be tested"
@@ -153,7 +153,7 @@ def test_mixed_families_keep_their_order():
     X, _ = members_of(makes[0], 2)
     models = [members_of(make, 2, n=1)[1][0] for make in makes]
     ensemble = Ensemble(models, [0, 1])
-    assert len(ensemble._parts) == 3
+    assert len(ensemble.groups) == 3
     np.testing.assert_array_equal(ensemble.labels(X), own_labels(models, X))
     np.testing.assert_array_equal(ensemble.reaches(X, 1, 3), (own_labels(models, X) == 1).sum(axis=1) >= 3)
 
@@ -218,8 +218,8 @@ def test_a_large_batch_is_cut_into_chunks(monkeypatch):
     X, models = members_of(STACKED["logistic"], 2)
     whole = Ensemble(models, [0, 1]).margins(X, 1)
     sizes = []
-    scores = StackedPart.margins
-    monkeypatch.setattr(StackedPart, "margins", lambda self, X, *rest: sizes.append(len(X)) or scores(self, X, *rest))
+    scores = StackedGroup.margins
+    monkeypatch.setattr(StackedGroup, "margins", lambda self, X, *rest: sizes.append(len(X)) or scores(self, X, *rest))
     monkeypatch.setattr(ensemble_module, "_CHUNK", 60)
     np.testing.assert_allclose(Ensemble(models, [0, 1]).margins(X, 1), whole)
     assert max(sizes) == 60 // (3 * 2)
@@ -231,7 +231,7 @@ def test_a_kernel_that_disagrees_with_its_members_is_not_used(monkeypatch):
     monkeypatch.setattr(LinearKernel, "scores", lambda self, X, members: np.ones((len(X), 3)))
     with pytest.warns(SlowMembers, match="gives other labels than its own `predict`"):
         ensemble = Ensemble(models, [0, 1], probe=X[:20])
-    assert {type(part) for _, part in ensemble._parts} == {GenericPart}
+    assert {type(group) for _, group in ensemble.groups} == {GenericGroup}
     np.testing.assert_array_equal(ensemble.labels(X), own_labels(models, X))
 
 

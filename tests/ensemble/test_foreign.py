@@ -21,7 +21,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from betarce import BetaRCE, Ensemble
 from betarce.errors import SlowMembers
-from tables import bootstrap, columns, front, problem
+from tables import bootstrap, columns, preprocessing, problem
 
 lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")
@@ -40,29 +40,31 @@ def named(*parts):
 
 
 MODELS = {
-    "linear": lambda i: make_pipeline(front(), logistic()),
-    "transformers": lambda i: make_pipeline(front("robust", "median", "target"), MinMaxScaler(), logistic()),
-    "more transformers": lambda i: make_pipeline(front("max-abs", "mean", "ordinal"), logistic()),
-    "network": lambda i: make_pipeline(front(), MLPClassifier((4,), max_iter=20, random_state=i)),
-    "forest": lambda i: make_pipeline(front(), forest(i)),
-    "boosting": lambda i: make_pipeline(front(), GradientBoostingClassifier(n_estimators=3, random_state=i)),
+    "linear": lambda i: make_pipeline(preprocessing(), logistic()),
+    "transformers": lambda i: make_pipeline(preprocessing("robust", "median", "target"), MinMaxScaler(), logistic()),
+    "more transformers": lambda i: make_pipeline(preprocessing("max-abs", "mean", "ordinal"), logistic()),
+    "network": lambda i: make_pipeline(preprocessing(), MLPClassifier((4,), max_iter=20, random_state=i)),
+    "forest": lambda i: make_pipeline(preprocessing(), forest(i)),
+    "boosting": lambda i: make_pipeline(preprocessing(), GradientBoostingClassifier(n_estimators=3, random_state=i)),
     "hist": lambda i: HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype"),
     "lightgbm": lambda i: lgb.LGBMClassifier(n_estimators=3, n_jobs=1, verbosity=-1),
     "xgboost": lambda i: xgb.XGBClassifier(n_estimators=3, n_jobs=1, enable_categorical=True),
-    "fixed threshold": lambda i: FixedThresholdClassifier(make_pipeline(front(), logistic()), threshold=0.3),
+    "fixed threshold": lambda i: FixedThresholdClassifier(make_pipeline(preprocessing(), logistic()), threshold=0.3),
     "tuned threshold": lambda i: TunedThresholdClassifierCV(
-        make_pipeline(front(), logistic()), scoring="f1", cv=2, thresholds=10
+        make_pipeline(preprocessing(), logistic()), scoring="f1", cv=2, thresholds=10
     ),
     "search": lambda i: GridSearchCV(
-        make_pipeline(front(), SGDClassifier(loss="log_loss", random_state=i)), {"sgdclassifier__alpha": [0.1]}, cv=2
+        make_pipeline(preprocessing(), SGDClassifier(loss="log_loss", random_state=i)),
+        {"sgdclassifier__alpha": [0.1]},
+        cv=2,
     ),
-    "sigmoid": lambda i: CalibratedClassifierCV(make_pipeline(front(), logistic()), cv=2),
-    "isotonic": lambda i: CalibratedClassifierCV(make_pipeline(front(), forest(i)), cv=2, method="isotonic"),
+    "sigmoid": lambda i: CalibratedClassifierCV(make_pipeline(preprocessing(), logistic()), cv=2),
+    "isotonic": lambda i: CalibratedClassifierCV(make_pipeline(preprocessing(), forest(i)), cv=2, method="isotonic"),
     "voting": lambda i: make_pipeline(
-        front(), VotingClassifier(named(logistic(), forest(i)), voting="soft", weights=[1, 2])
+        preprocessing(), VotingClassifier(named(logistic(), forest(i)), voting="soft", weights=[1, 2])
     ),
     "stacking": lambda i: make_pipeline(
-        front(), StackingClassifier(named(logistic(), forest(i)), cv=2, passthrough=True)
+        preprocessing(), StackingClassifier(named(logistic(), forest(i)), cv=2, passthrough=True)
     ),
 }
 # Read with something to fall back on: absent in some versions of the library, or in some models.

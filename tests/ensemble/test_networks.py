@@ -12,9 +12,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from betarce.ensemble import networks as kernels
 from betarce.ensemble.networks import NetworkKernel
-from betarce.ensemble.preprocessing.columns import Front, Output
+from betarce.ensemble.preprocessing.columns import OutputColumn, Preprocessing
 from betarce.ensemble.preprocessing.scaling import Op
-from betarce.ensemble.preprocessing.unwrap import Peeled
+from betarce.ensemble.preprocessing.unwrap import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding
 from betarce.models.network_training import train_networks
@@ -27,16 +27,21 @@ THREE = np.digitize(X[:, 0] + 0.3 * X[:, 1], [0.5, 0.8])
 
 def stack(members, scalers=None):
     return kernels.stack(
-        [Peeled(member, front) for member, front in zip(members, fronts(scalers, len(members)), strict=True)]
+        [
+            UnwrappedModel(member, before)
+            for member, before in zip(members, scaled_by(scalers, len(members)), strict=True)
+        ]
     )
 
 
-def fronts(scalers, n):
-    """Write scalers as what stands before a model."""
+def scaled_by(scalers, n):
+    """Write scalers as the preprocessing of each member."""
     if scalers is None:
         return [None] * n
     return [
-        Front(tuple(Output(j, ops=(Op("*", a), Op("+", b))) for j, (a, b) in enumerate(zip(*scaler, strict=True))))
+        Preprocessing(
+            tuple(OutputColumn(j, ops=(Op("*", a), Op("+", b))) for j, (a, b) in enumerate(zip(*scaler, strict=True)))
+        )
         for scaler in scalers
     ]
 

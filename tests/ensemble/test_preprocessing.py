@@ -25,17 +25,17 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 
 from betarce import Ensemble, Network
-from betarce.ensemble.generic import GenericPart
-from betarce.ensemble.preprocessing.columns import read_front
-from betarce.ensemble.preprocessing.probe_points import Witness
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.generic import GenericGroup
+from betarce.ensemble.preprocessing.probe_points import ProbePoints
+from betarce.ensemble.preprocessing.read_columns import read_preprocessing
+from betarce.ensemble.stacked import StackedGroup
 from betarce.ensemble.unreadable import Unreadable
 from betarce.errors import SlowMembers
-from tables import CATEGORIES, ENCODERS, GROUP, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, front, problem
+from tables import CATEGORIES, ENCODERS, GROUP, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, preprocessing, problem
 
 
-def part_types(ensemble):
-    return {type(part) for _, part in ensemble._parts}
+def group_types(ensemble):
+    return {type(group) for _, group in ensemble.groups}
 
 
 def own_labels(models, table):
@@ -65,7 +65,7 @@ def check(models, space, points, kind, probe=None, on_the_edge=True):
     """Hold an ensemble against its members on points anywhere and on the edge."""
     classes = models[0].classes_
     ensemble = Ensemble(models, classes, features=space, probe=probe)
-    assert part_types(ensemble) == {kind}
+    assert group_types(ensemble) == {kind}
     drawn = space.draw(np.random.default_rng(9), 1000)
     edges = bisected(models[0], space, drawn[:400]) if on_the_edge else drawn[:0]
     points = np.vstack([points, drawn, edges])
@@ -87,8 +87,8 @@ def check(models, space, points, kind, probe=None, on_the_edge=True):
 
 def asked(ensemble, points):
     """Say which answers the members gave themselves."""
-    (indices, part), *_ = ensemble._parts
-    scores, doubt = part._scored(points, slice(None))
+    (indices, group), *_ = ensemble.groups
+    scores, doubt = group.scored(points, slice(None))
     scores = np.sort(scores.reshape(len(points), len(indices), -1), axis=2)
     gap = np.abs(scores[..., 0]) if scores.shape[2] == 1 else scores[..., -1] - scores[..., -2]
     return ~(gap > doubt)
@@ -108,8 +108,8 @@ MODELS = {
 def test_linear_models_and_networks_behind_encoders_scalers_and_imputers_are_stacked(model, n_classes):
     space = columns()
     points, y = problem(space, n_classes=n_classes)
-    models = bootstrap(lambda i: make_pipeline(front(), MODELS[model](i)), space, points, y)
-    check(models, space, points, StackedPart, probe=points[:20])
+    models = bootstrap(lambda i: make_pipeline(preprocessing(), MODELS[model](i)), space, points, y)
+    check(models, space, points, StackedGroup, probe=points[:20])
 
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
@@ -121,14 +121,14 @@ def test_every_encoder_and_imputer_is_folded(encoder, imputer):
     space = columns(category="object" if encoder == "imputed one-hot" else "category")
     points, y = problem(space, missing=0.0 if encoder == "ordinal, missing kept" else 0.1)
     models = bootstrap(
-        lambda i: make_pipeline(front("standard", imputer, encoder), MODELS["logistic"](i)),
+        lambda i: make_pipeline(preprocessing("standard", imputer, encoder), MODELS["logistic"](i)),
         space,
         points,
         np.array(["no", "yes"])[y],
         n=1 if encoder == "ordinal, missing kept" else 3,
     )
     ensemble = Ensemble(models, models[0].classes_, features=space)
-    assert part_types(ensemble) == {StackedPart}
+    assert group_types(ensemble) == {StackedGroup}
     drawn = space.draw(np.random.default_rng(9), 1500, missing=0.0 if encoder == "ordinal, missing kept" else 0.1)
     np.testing.assert_array_equal(ensemble.labels(drawn), own_labels(models, space.decode(drawn)))
 
@@ -151,10 +151,13 @@ def test_labels_of_random_pipelines_are_those_of_predict(scaler, imputer, encode
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         models = bootstrap(
-            lambda i: make_pipeline(front(scaler, imputer, encoder, **options), LogisticRegression()), space, points, y
+            lambda i: make_pipeline(preprocessing(scaler, imputer, encoder, **options), LogisticRegression()),
+            space,
+            points,
+            y,
         )
     ensemble = Ensemble(models, [0, 1], features=space)
-    assert part_types(ensemble) == {StackedPart}
+    assert group_types(ensemble) == {StackedGroup}
     points = np.vstack([points, space.draw(np.random.default_rng(seed), 1000)])
     own = own_labels(models, space.decode(points))
     np.testing.assert_array_equal(ensemble.labels(points), own)
@@ -194,7 +197,7 @@ def test_columns_are_found_however_they_were_selected(selection):
         )
     points, y = problem(space)
     models = bootstrap(lambda i: make_pipeline(clone(transformer), LogisticRegression(C=1 + i)), space, points, y)
-    check(models, space, points, StackedPart, on_the_edge=False)
+    check(models, space, points, StackedGroup, on_the_edge=False)
 
 
 def test_a_one_hot_group_without_any_transformer_is_stacked():
@@ -204,7 +207,7 @@ def test_a_one_hot_group_without_any_transformer_is_stacked():
     numeric = type(space)(tuple(chosen), tuple("int64" if r.name in [*GROUP, "n1"] else "float64" for r in chosen))
     models = [LogisticRegression(C=c, max_iter=5000).fit(numeric.decode(points), y) for c in (0.1, 1.0)]
     ensemble = Ensemble(models, [0, 1], features=numeric)
-    assert part_types(ensemble) == {StackedPart}
+    assert group_types(ensemble) == {StackedGroup}
     np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, numeric.decode(points)))
 
 
@@ -217,11 +220,11 @@ def test_float32_columns_are_computed_as_the_members_compute_them():
     for probe in (None, points[:20]):
         ensemble = Ensemble(models, [0, 1], features=numbers, probe=probe)
         np.testing.assert_array_equal(ensemble.labels(drawn), own_labels(models, numbers.decode(drawn)))
-        assert part_types(ensemble) == {StackedPart}
+        assert group_types(ensemble) == {StackedGroup}
 
 
 @pytest.mark.parametrize(
-    ("groups", "kind"), [([["n0", "n2"]], StackedPart), ([["n0"], ["n2"]], GenericPart)], ids=["one scaler", "two"]
+    ("groups", "kind"), [([["n0", "n2"]], StackedGroup), ([["n0"], ["n2"]], GenericGroup)], ids=["one scaler", "two"]
 )
 def test_scalers_that_work_in_two_precisions_are_left_to_the_members(groups, kind):
     space = columns(group=False)
@@ -232,7 +235,7 @@ def test_scalers_that_work_in_two_precisions_are_left_to_the_members(groups, kin
     scale = make_column_transformer(*((StandardScaler(), names) for names in groups))
     model = make_pipeline(scale, LogisticRegression()).fit(mixed.decode(points), y)
     ensemble = Ensemble([model], [0, 1], features=mixed, probe=points[:20])
-    assert part_types(ensemble) == {kind}
+    assert group_types(ensemble) == {kind}
     np.testing.assert_array_equal(ensemble.labels(points), own_labels([model], mixed.decode(points)))
 
 
@@ -244,7 +247,7 @@ def test_a_missing_value_that_a_member_refuses_is_the_members_own_error(model):
     encode = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), CATEGORIES))
     models = [make_pipeline(clone(encode), MODELS[model](i)).fit(space.decode(points), y) for i in range(2)]
     ensemble = Ensemble(models, [0, 1], features=space)
-    assert part_types(ensemble) == {StackedPart}
+    assert group_types(ensemble) == {StackedGroup}
     np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, space.decode(points)))
     for column in (0, 5):
         holed = points[:3].copy()
@@ -269,16 +272,16 @@ def test_a_level_that_an_encoder_refuses_leaves_the_members_to_themselves():
     encode = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), CATEGORIES))
     models = bootstrap(lambda i: make_pipeline(clone(encode), LogisticRegression()), space, points, y)
     ensemble = Ensemble(models, [0, 1], features=space)
-    assert part_types(ensemble) == {StackedPart, GenericPart}  # the first has seen all levels
+    assert group_types(ensemble) == {StackedGroup, GenericGroup}  # the first has seen all levels
     assert ensemble.labels(points[points[:, 6] > 2]).shape[1] == 3
     with pytest.raises(ValueError, match="unknown categories"):
         ensemble.labels(points)
 
 
 GENERIC = {
-    "bins": lambda: make_pipeline(front(), KBinsDiscretizer(encode="ordinal", quantile_method="linear")),
-    "clipped numbers": lambda: front("clipped"),
-    "weighted": lambda: front(transformer_weights={"numbers": 2.0}),
+    "bins": lambda: make_pipeline(preprocessing(), KBinsDiscretizer(encode="ordinal", quantile_method="linear")),
+    "clipped numbers": lambda: preprocessing("clipped"),
+    "weighted": lambda: preprocessing(transformer_weights={"numbers": 2.0}),
     "a number for missing": lambda: make_column_transformer((SimpleImputer(missing_values=3), ["n1"])),
     "categories of numbers": lambda: make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["n1"])),
 }
@@ -301,20 +304,20 @@ def test_what_cannot_be_folded_is_left_to_the_members(case):
         models = bootstrap(lambda i: make_pipeline(GENERIC[case](), LogisticRegression()), space, points, y)
     with pytest.warns(SlowMembers, match=WHY[case]):
         ensemble = Ensemble(models, [0, 1], features=space)
-    assert part_types(ensemble) == {GenericPart}
+    assert group_types(ensemble) == {GenericGroup}
     assert WHY[case] in repr(ensemble)
     np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, space.decode(points)))
 
 
 def test_a_column_that_cannot_say_missing_is_never_shown_as_missing():
-    witness = Witness.of_numbers(2, np.asarray, None)
-    assert witness.missing_tables[0][0].tolist() == [True, True]
+    probes = ProbePoints.numeric(2, np.asarray, None)
+    assert probes.missing_tables[0][0].tolist() == [True, True]
 
     def decode(points):
         return pd.DataFrame({"whole": points[:, 0].astype(np.int64), "real": points[:, 1]})
 
-    witness = Witness.of_numbers(2, decode, None)
-    assert witness.missing_tables[0][0].tolist() == [False, True]
+    probes = ProbePoints.numeric(2, decode, None)
+    assert probes.missing_tables[0][0].tolist() == [False, True]
 
 
 def test_a_subclass_of_a_transformer_is_unreadable():
@@ -324,7 +327,7 @@ def test_a_subclass_of_a_transformer_is_unreadable():
 
     X = np.arange(6.0).reshape(3, 2)
     with pytest.raises(Unreadable):
-        read_front([Doubling().fit(X)], None, Witness.of_numbers(2, np.asarray, None))
+        read_preprocessing([Doubling().fit(X)], None, ProbePoints.numeric(2, np.asarray, None))
 
 
 def test_a_transformer_that_does_something_else_than_it_was_read_to_is_unreadable(monkeypatch):
@@ -332,26 +335,26 @@ def test_a_transformer_that_does_something_else_than_it_was_read_to_is_unreadabl
     scaler = StandardScaler().fit(X)
     monkeypatch.setattr(scaler, "transform", lambda table: np.sqrt(np.abs(table)))
     with pytest.raises(Unreadable, match="not what was read"):
-        read_front([scaler], None, Witness.of_numbers(2, np.asarray, X))
+        read_preprocessing([scaler], None, ProbePoints.numeric(2, np.asarray, X))
 
 
 def test_thresholds_behind_a_front_are_stacked():
     space = columns()
     points, y = problem(space)
     inner = bootstrap(
-        lambda i: make_pipeline(front(), FixedThresholdClassifier(LogisticRegression(C=1 + i), threshold=0.2)),
+        lambda i: make_pipeline(preprocessing(), FixedThresholdClassifier(LogisticRegression(C=1 + i), threshold=0.2)),
         space,
         points,
         y,
     )
-    check(inner, space, points, StackedPart)
+    check(inner, space, points, StackedGroup)
     outer = bootstrap(
-        lambda i: FixedThresholdClassifier(make_pipeline(front(), LogisticRegression(C=1 + i)), threshold=0.7),
+        lambda i: FixedThresholdClassifier(make_pipeline(preprocessing(), LogisticRegression(C=1 + i)), threshold=0.7),
         space,
         points,
         y,
     )
-    check(outer, space, points, StackedPart, on_the_edge=False)
+    check(outer, space, points, StackedGroup, on_the_edge=False)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -360,7 +363,7 @@ def test_thresholds_behind_a_front_are_stacked():
 def test_slopes_are_the_gradient_along_numbers_and_zero_along_codes(model, n_classes):
     space = columns()
     points, y = problem(space, n_classes=n_classes)
-    models = bootstrap(lambda i: make_pipeline(front(), MODELS[model](i)), space, points, y)
+    models = bootstrap(lambda i: make_pipeline(preprocessing(), MODELS[model](i)), space, points, y)
     ensemble = Ensemble(models, np.arange(n_classes), features=space)
     assert ensemble.has_slopes
     points = points[:60]
@@ -386,9 +389,9 @@ def test_slopes_are_the_gradient_along_numbers_and_zero_along_codes(model, n_cla
 def test_few_points_of_a_table_are_in_doubt(model):
     space = columns()
     points, y = problem(space)
-    models = bootstrap(lambda i: make_pipeline(front(), MODELS[model](i)), space, points, y)
+    models = bootstrap(lambda i: make_pipeline(preprocessing(), MODELS[model](i)), space, points, y)
     ensemble = Ensemble(models, [0, 1], features=space)
-    (_, part), *_ = ensemble._parts
+    (_, group), *_ = ensemble.groups
     drawn = space.draw(np.random.default_rng(1), 4000)
-    gap, doubt = (np.abs(part._kernel.scores(drawn, slice(None))), part._kernel.doubt(drawn, slice(None)))
+    gap, doubt = (np.abs(group.kernel.scores(drawn, slice(None))), group.kernel.doubt(drawn, slice(None)))
     assert np.mean(gap <= doubt) < 2e-3

@@ -20,18 +20,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler
 
 from betarce import Ensemble
-from betarce.ensemble.generic import GenericPart
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.generic import GenericGroup
+from betarce.ensemble.stacked import StackedGroup
 from betarce.ensemble.trees import traversal
-from tables import CATEGORIES, ENCODERS, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, front, labels, problem
+from tables import CATEGORIES, ENCODERS, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, labels, preprocessing, problem
 
 xgb = pytest.importorskip("xgboost")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Found unknown categories", "ignore:X does not have valid feature names")
 
 
-def part_types(ensemble):
-    return {type(part) for _, part in ensemble._parts}
+def group_types(ensemble):
+    return {type(group) for _, group in ensemble.groups}
 
 
 def own_labels(models, table):
@@ -69,24 +69,24 @@ def on_the_cuts(kernel, drawn, rng):
     return points
 
 
-def check(models, space, kind=StackedPart, *, missing=0.1, probe=None, monkeypatch=None):
+def check(models, space, kind=StackedGroup, *, missing=0.1, probe=None, monkeypatch=None):
     classes = models[0].classes_
     ensemble = Ensemble(models, classes, features=space, probe=probe)
-    assert part_types(ensemble) == {kind}
+    assert group_types(ensemble) == {kind}
     rng = np.random.default_rng(7)
     points = space.draw(rng, 1500, missing=missing)
-    if kind is StackedPart:
-        (_, part), *_ = ensemble._parts
-        points = np.vstack([points, on_the_cuts(part._kernel, points, rng)])
+    if kind is StackedGroup:
+        (_, group), *_ = ensemble.groups
+        points = np.vstack([points, on_the_cuts(group.kernel, points, rng)])
     own = own_labels(models, space.decode(points))
     np.testing.assert_array_equal(ensemble.labels(points), own)
     np.testing.assert_array_equal(ensemble.margins(points, classes[0]) > 0, own == classes[0])
     whole = points[~np.isnan(points).any(axis=1)]
     np.testing.assert_array_equal(ensemble.labels(whole), own_labels(models, space.decode(whole)))
     if monkeypatch is not None:
-        masked = part._kernel.scores(points[:300], slice(None))
+        masked = group.kernel.scores(points[:300], slice(None))
         monkeypatch.setattr(traversal, "compiled", lambda: None)
-        np.testing.assert_array_equal(part._kernel.scores(points[:300], slice(None)), masked)
+        np.testing.assert_array_equal(group.kernel.scores(points[:300], slice(None)), masked)
     return ensemble
 
 
@@ -95,7 +95,9 @@ def check(models, space, kind=StackedPart, *, missing=0.1, probe=None, monkeypat
 def test_trees_behind_encoders_scalers_and_imputers_are_stacked(family, n_classes, monkeypatch):
     space = columns()
     points, y = problem(space, n_classes=n_classes)
-    models = bootstrap(lambda i: make_pipeline(front(sparse_threshold=0), FAMILIES[family](i)), space, points, y)
+    models = bootstrap(
+        lambda i: make_pipeline(preprocessing(sparse_threshold=0), FAMILIES[family](i)), space, points, y
+    )
     check(models, space, probe=points[:20], monkeypatch=monkeypatch)
 
 
@@ -103,16 +105,20 @@ def test_trees_behind_encoders_scalers_and_imputers_are_stacked(family, n_classe
 def test_trees_that_are_given_sparse_matrices_are_stacked(family):
     space = columns()
     points, y = problem(space)
-    models = bootstrap(lambda i: make_pipeline(front(sparse_threshold=1.0), FAMILIES[family](i)), space, points, y)
+    models = bootstrap(
+        lambda i: make_pipeline(preprocessing(sparse_threshold=1.0), FAMILIES[family](i)), space, points, y
+    )
     ensemble = check(models, space)
-    assert ensemble._parts[0][1].models[0][0].sparse_output_
+    assert ensemble.groups[0][1].models[0][0].sparse_output_
 
 
 def test_sparse_matrices_of_xgboost_are_left_to_it():
     space = columns()
     points, y = problem(space)
-    models = bootstrap(lambda i: make_pipeline(front(sparse_threshold=1.0), FAMILIES["xgboost"](i)), space, points, y)
-    check(models, space, GenericPart)
+    models = bootstrap(
+        lambda i: make_pipeline(preprocessing(sparse_threshold=1.0), FAMILIES["xgboost"](i)), space, points, y
+    )
+    check(models, space, GenericGroup)
 
 
 @pytest.mark.parametrize("family", ["lightgbm", "xgboost", "forest", "extra trees", "hist"])
@@ -121,7 +127,7 @@ def test_missing_values_that_reach_the_trees_go_where_the_library_sends_them(fam
     points, y = problem(space)
     models = bootstrap(
         lambda i: make_pipeline(
-            front("standard", "none", "ordinal, missing kept", sparse_threshold=0), FAMILIES[family](i)
+            preprocessing("standard", "none", "ordinal, missing kept", sparse_threshold=0), FAMILIES[family](i)
         ),
         space,
         points,
@@ -134,7 +140,7 @@ def test_missing_values_that_the_trees_refuse_are_the_members_own_error():
     space = columns()
     points, y = problem(space, missing=0.0)
     models = bootstrap(
-        lambda i: make_pipeline(front("standard", "none"), FAMILIES["gradient boosting"](i)), space, points, y
+        lambda i: make_pipeline(preprocessing("standard", "none"), FAMILIES["gradient boosting"](i)), space, points, y
     )
     ensemble = check(models, space, missing=0.0)
     holed = points[:2].copy()
@@ -147,13 +153,15 @@ def test_a_level_that_becomes_missing_and_is_refused_is_the_members_own_error():
     space = columns()
     points, y = problem(space, missing=0.0)
     models = bootstrap(
-        lambda i: make_pipeline(front("standard", "mean", "ordinal, missing kept"), FAMILIES["gradient boosting"](i)),
+        lambda i: make_pipeline(
+            preprocessing("standard", "mean", "ordinal, missing kept"), FAMILIES["gradient boosting"](i)
+        ),
         space,
         points,
         y,
     )
     ensemble = Ensemble(models, [0, 1], features=space)
-    assert part_types(ensemble) == {StackedPart}
+    assert group_types(ensemble) == {StackedGroup}
     known = points[points[:, 6] > 2]
     np.testing.assert_array_equal(ensemble.labels(known), own_labels(models, space.decode(known)))
     with pytest.raises(ValueError, match="NaN"):
@@ -172,7 +180,7 @@ def test_labels_of_random_pipelines_are_those_of_predict(family, scaler, imputer
     space = columns()
     points, y = problem(space, seed, n=200)
     models = bootstrap(
-        lambda i: make_pipeline(front(scaler, imputer, encoder, sparse_threshold=0), FAMILIES[family](i)),
+        lambda i: make_pipeline(preprocessing(scaler, imputer, encoder, sparse_threshold=0), FAMILIES[family](i)),
         space,
         points,
         y,
@@ -184,14 +192,14 @@ def test_an_ordinal_encoder_before_a_forest_shares_its_sets():
     space = columns()
     points, y = problem(space, missing=0.0)
     models = bootstrap(
-        lambda i: make_pipeline(front("none", "none", "ordinal"), RandomForestClassifier(9, random_state=i)),
+        lambda i: make_pipeline(preprocessing("none", "none", "ordinal"), RandomForestClassifier(9, random_state=i)),
         space,
         points,
         y,
         n=2,
     )
     ensemble = check(models, space, missing=0.0)
-    kernel = ensemble._parts[0][1]._kernel
+    kernel = ensemble.groups[0][1].kernel
     splits = kernel.forest.feature >= len(kernel.columns.source)
     assert 0 < len(kernel.columns.set_source) < splits.sum() / 3
 
@@ -231,7 +239,9 @@ def test_ordered_categories_and_plain_ones_of_lightgbm_behind_a_front_are_stacke
     space = columns()
     points, y = problem(space, n=800)
     make = lambda i: make_pipeline(  # noqa: E731
-        front("standard", "mean", "one-hot").set_params(categories="passthrough").set_output(transform="pandas"),
+        preprocessing("standard", "mean", "one-hot")
+        .set_params(categories="passthrough")
+        .set_output(transform="pandas"),
         lightgbm(i, n_estimators=15, min_data_per_group=5, cat_smooth=1.0),
     )
     models = bootstrap_on(space, make, points, y)
@@ -251,13 +261,14 @@ def test_categories_that_hist_gradient_boosting_knows_itself_are_sets(behind, n_
         models = bootstrap_on(
             space,
             lambda i: make_pipeline(
-                front("robust", "median").set_params(categories="passthrough").set_output(transform="pandas"), core(i)
+                preprocessing("robust", "median").set_params(categories="passthrough").set_output(transform="pandas"),
+                core(i),
             ),
             points,
             y,
         )
     ensemble = check(models, space, probe=points[:20], monkeypatch=monkeypatch)
-    assert len(ensemble._parts[0][1]._kernel.columns.set_source)
+    assert len(ensemble.groups[0][1].kernel.columns.set_source)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -272,12 +283,12 @@ def test_categories_that_xgboost_knows_itself_are_stacked(options, n_classes, mo
         y,
     )
     ensemble = check(models, space, probe=points[:20], monkeypatch=monkeypatch)
-    assert len(ensemble._parts[0][1]._kernel.columns.set_source)
+    assert len(ensemble.groups[0][1].kernel.columns.set_source)
 
 
 GENERIC = {
-    "bins": lambda: make_pipeline(front(), KBinsDiscretizer(encode="ordinal", quantile_method="linear")),
-    "weighted": lambda: front(transformer_weights={"numbers": 2.0}),
+    "bins": lambda: make_pipeline(preprocessing(), KBinsDiscretizer(encode="ordinal", quantile_method="linear")),
+    "weighted": lambda: preprocessing(transformer_weights={"numbers": 2.0}),
 }
 
 
@@ -288,7 +299,7 @@ def test_what_mixes_or_bins_columns_is_left_to_the_members(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         models = bootstrap(lambda i: make_pipeline(GENERIC[case](), lightgbm(i)), space, points, y)
-    check(models, space, GenericPart)
+    check(models, space, GenericGroup)
 
 
 def test_categories_among_the_numbers_of_a_point_are_left_to_the_members():
@@ -296,20 +307,20 @@ def test_categories_among_the_numbers_of_a_point_are_left_to_the_members():
     X = np.column_stack([rng.normal(size=300), rng.integers(0, 5, 300)])
     y = (X[:, 1] % 2 + 0.5 * rng.normal(size=300) > 0.5).astype(int)
     models = [HistGradientBoostingClassifier(max_iter=3, categorical_features=[1]).fit(X, y)]
-    assert part_types(Ensemble(models, [0, 1])) == {GenericPart}
+    assert group_types(Ensemble(models, [0, 1])) == {GenericGroup}
     models = [lightgbm(0, min_data_per_group=5).fit(X, y, categorical_feature=[1])]
-    assert part_types(Ensemble(models, [0, 1])) == {GenericPart}
+    assert group_types(Ensemble(models, [0, 1])) == {GenericGroup}
 
 
 def test_thresholds_and_masks_work_behind_a_front():
     space = columns()
     points, y = problem(space)
     models = bootstrap(
-        lambda i: FixedThresholdClassifier(make_pipeline(front(), lightgbm(i)), threshold=0.3), space, points, y
+        lambda i: FixedThresholdClassifier(make_pipeline(preprocessing(), lightgbm(i)), threshold=0.3), space, points, y
     )
     check(models, space)
     points, y = problem(space, n_classes=4)
-    models = bootstrap(lambda i: make_pipeline(front(), lightgbm(i)), space, points, y)
+    models = bootstrap(lambda i: make_pipeline(preprocessing(), lightgbm(i)), space, points, y)
     ensemble = check(models, space)
     wanted = np.random.default_rng(0).random((len(points), 4)) < 0.5
     accepted = wanted[np.arange(len(points))[:, None], own_labels(models, space.decode(points))]
@@ -325,9 +336,9 @@ def test_float32_columns_are_split_as_the_members_split_them(family):
     models = bootstrap(lambda i: make_pipeline(MinMaxScaler(), FAMILIES[family](i)), numbers, points, y)
     drawn = np.vstack([points, space.draw(np.random.default_rng(1), 2000, missing=0.0)])
     ensemble = Ensemble(models, [0, 1], features=numbers, probe=points[:20])
-    assert part_types(ensemble) == {StackedPart}
-    (_, part), *_ = ensemble._parts
-    edges = on_the_cuts(part._kernel, drawn, np.random.default_rng(2)).astype(np.float32).astype(np.float64)
+    assert group_types(ensemble) == {StackedGroup}
+    (_, group), *_ = ensemble.groups
+    edges = on_the_cuts(group.kernel, drawn, np.random.default_rng(2)).astype(np.float32).astype(np.float64)
     np.testing.assert_array_equal(ensemble.labels(edges), own_labels(models, numbers.decode(edges)))
 
 
@@ -339,5 +350,5 @@ def test_a_table_of_whole_numbers_and_categories_of_numbers_is_read():
     table = space.decode(points)
     assert pd.api.types.is_integer_dtype(table["n1"])
     assert set(CATEGORIES) | set(NUMBERS) <= set(table.columns)
-    models = bootstrap(lambda i: make_pipeline(front("none", "mean", "target"), lightgbm(i)), space, points, y)
+    models = bootstrap(lambda i: make_pipeline(preprocessing("none", "mean", "target"), lightgbm(i)), space, points, y)
     check(models, space)

@@ -9,12 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from betarce.ensemble.preprocessing.columns import read_front
-from betarce.ensemble.preprocessing.probe_points import Witness
+from betarce.ensemble.preprocessing.probe_points import ProbePoints
+from betarce.ensemble.preprocessing.read_columns import read_preprocessing
 from betarce.ensemble.preprocessing.scaling import Op, apply, largest_at_most
-from betarce.ensemble.preprocessing.unwrap import peel
+from betarce.ensemble.preprocessing.unwrap import unwrap
 from betarce.ensemble.unreadable import Unreadable
-from tables import SCALERS, columns, front, problem
+from tables import SCALERS, columns, preprocessing, problem
 
 
 def test_a_front_gives_what_its_transformers_give_to_the_bit():
@@ -24,10 +24,10 @@ def test_a_front_gives_what_its_transformers_give_to_the_bit():
         core = LogisticRegression(max_iter=5)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = make_pipeline(front(scaler, sparse_threshold=0), core).fit(space.decode(points), y)
-        witness = Witness(space.readings, space.decode, space.width, points[:20])
+            model = make_pipeline(preprocessing(scaler, sparse_threshold=0), core).fit(space.decode(points), y)
+        probes = ProbePoints(space.readings, space.decode, space.width, points[:20])
         drawn = space.draw(np.random.default_rng(2), 500)
-        found = peel(model, witness).front.transform(drawn)
+        found = unwrap(model, probes).preprocessing.transform(drawn)
         np.testing.assert_array_equal(found, model[:-1].transform(space.decode(drawn)))
 
 
@@ -48,7 +48,7 @@ def test_a_limit_behind_a_scaler_is_found_to_the_last_bit_in_front_of_it(scaler,
         decode = lambda points: np.asarray(points, dtype=precision)  # noqa: E731
         probe = np.array(seen, dtype=precision).astype(float)[:, None]
         try:
-            ops = read_front([step], None, Witness.of_numbers(1, decode, probe)).outputs[0].ops
+            ops = read_preprocessing([step], None, ProbePoints.numeric(1, decode, probe)).outputs[0].ops
         except Unreadable:
             assert precision == "float32", "some scalers mix precisions, which is left to the members"
             return

@@ -17,8 +17,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from betarce import Ensemble, Network
-from betarce.ensemble.generic import GenericPart
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.generic import GenericGroup
+from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import InvalidInput
 
 RNG = np.random.default_rng(0)
@@ -44,11 +44,11 @@ def xgboost(i):
 
 
 MANY_CLASSES = {
-    "logistic": (lambda i: LogisticRegression(C=10.0**-i), StackedPart),
-    "forest": (lambda i: RandomForestClassifier(5, max_depth=4, random_state=i), StackedPart),
-    "lightgbm": (lightgbm, StackedPart),
-    "network": (lambda i: Network(neurons=8, max_epochs=20, random_state=i), StackedPart),
-    "naive bayes": (lambda i: GaussianNB(var_smoothing=10.0 ** -(9 - i)), GenericPart),
+    "logistic": (lambda i: LogisticRegression(C=10.0**-i), StackedGroup),
+    "forest": (lambda i: RandomForestClassifier(5, max_depth=4, random_state=i), StackedGroup),
+    "lightgbm": (lightgbm, StackedGroup),
+    "network": (lambda i: Network(neurons=8, max_epochs=20, random_state=i), StackedGroup),
+    "naive bayes": (lambda i: GaussianNB(var_smoothing=10.0 ** -(9 - i)), GenericGroup),
 }
 
 
@@ -60,7 +60,7 @@ def test_a_target_of_several_classes_is_reached_by_any_of_them(family, n_classes
     X, y = data(n_classes)
     models = trained(make, X, y)
     ensemble = Ensemble(models, np.arange(n_classes))
-    assert {type(part) for _, part in ensemble._parts} == {kind}
+    assert {type(group) for _, group in ensemble.groups} == {kind}
     points = np.vstack([X, RNG.normal(size=(300, 4)) * X.std(axis=0)])
     wanted = RNG.random((len(points), n_classes)) < 0.5
     own = np.stack([model.predict(points) for model in models], axis=1)
@@ -118,60 +118,60 @@ def fixed(base, **options):
 
 
 THRESHOLDS = {
-    "logistic": (fixed(lambda i: LogisticRegression(C=10.0**-i), threshold=0.2), StackedPart),
-    "logistic, the other label": (fixed(lambda i: LogisticRegression(), threshold=0.3, pos_label=0), StackedPart),
-    "logistic, auto": (fixed(lambda i: LogisticRegression()), StackedPart),
+    "logistic": (fixed(lambda i: LogisticRegression(C=10.0**-i), threshold=0.2), StackedGroup),
+    "logistic, the other label": (fixed(lambda i: LogisticRegression(), threshold=0.3, pos_label=0), StackedGroup),
+    "logistic, auto": (fixed(lambda i: LogisticRegression()), StackedGroup),
     "logistic, decision": (
         fixed(lambda i: LogisticRegression(), threshold=0.7, pos_label=0, response_method="decision_function"),
-        StackedPart,
+        StackedGroup,
     ),
-    "linear svm": (fixed(lambda i: LinearSVC(C=0.1), threshold=0.1), StackedPart),
+    "linear svm": (fixed(lambda i: LinearSVC(C=0.1), threshold=0.1), StackedGroup),
     "scaled logistic": (
         lambda i: make_pipeline(StandardScaler(), FixedThresholdClassifier(LogisticRegression(), threshold=0.8)),
-        StackedPart,
+        StackedGroup,
     ),
     "threshold on a pipeline": (
         fixed(lambda i: make_pipeline(StandardScaler(), LogisticRegression()), threshold=0.35),
-        StackedPart,
+        StackedGroup,
     ),
     "threshold on a threshold": (
         fixed(fixed(lambda i: LogisticRegression(), threshold=0.9), threshold=0.3),
-        StackedPart,
+        StackedGroup,
     ),
     "tuned logistic": (
         lambda i: TunedThresholdClassifierCV(LogisticRegression(C=10.0**-i), scoring="f1", cv=3),
-        StackedPart,
+        StackedGroup,
     ),
-    "sgd": (fixed(lambda i: SGDClassifier(loss="log_loss", random_state=i), threshold=0.4), StackedPart),
-    "mlp": (fixed(lambda i: MLPClassifier((8,), max_iter=40, random_state=i), threshold=0.3), StackedPart),
-    "network": (fixed(lambda i: Network(neurons=8, max_epochs=20, random_state=i), threshold=0.45), StackedPart),
-    "forest": (fixed(lambda i: RandomForestClassifier(5, random_state=i), threshold=0.4), StackedPart),
+    "sgd": (fixed(lambda i: SGDClassifier(loss="log_loss", random_state=i), threshold=0.4), StackedGroup),
+    "mlp": (fixed(lambda i: MLPClassifier((8,), max_iter=40, random_state=i), threshold=0.3), StackedGroup),
+    "network": (fixed(lambda i: Network(neurons=8, max_epochs=20, random_state=i), threshold=0.45), StackedGroup),
+    "forest": (fixed(lambda i: RandomForestClassifier(5, random_state=i), threshold=0.4), StackedGroup),
     "gradient boosting": (
         fixed(
             lambda i: GradientBoostingClassifier(n_estimators=5, loss="exponential", random_state=i),
             threshold=-0.1,
             response_method="decision_function",
         ),
-        StackedPart,
+        StackedGroup,
     ),
     "hist gradient boosting": (
         fixed(lambda i: HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=6), threshold=0.25),
-        StackedPart,
+        StackedGroup,
     ),
-    "lightgbm": (fixed(lightgbm, threshold=0.3), StackedPart),
-    "xgboost": (fixed(xgboost, threshold=0.3), StackedPart),
-    "naive bayes": (fixed(lambda i: GaussianNB(), threshold=0.2, pos_label=0), GenericPart),
-    "svc": (fixed(lambda i: SVC(C=1 + i), threshold=0.2), GenericPart),
+    "lightgbm": (fixed(lightgbm, threshold=0.3), StackedGroup),
+    "xgboost": (fixed(xgboost, threshold=0.3), StackedGroup),
+    "naive bayes": (fixed(lambda i: GaussianNB(), threshold=0.2, pos_label=0), GenericGroup),
+    "svc": (fixed(lambda i: SVC(C=1 + i), threshold=0.2), GenericGroup),
     "polynomials": (
         lambda i: make_pipeline(
             StandardScaler(), PolynomialFeatures(2), FixedThresholdClassifier(LogisticRegression(), threshold=0.2)
         ),
-        GenericPart,
+        GenericGroup,
     ),
-    "an extreme threshold": (fixed(lambda i: LogisticRegression(), threshold=1.0), GenericPart),
+    "an extreme threshold": (fixed(lambda i: LogisticRegression(), threshold=1.0), GenericGroup),
     "probabilities that are no sigmoid": (
         fixed(lambda i: SGDClassifier(loss="modified_huber", random_state=i), threshold=0.4),
-        GenericPart,
+        GenericGroup,
     ),
 }
 
@@ -198,7 +198,7 @@ def test_labels_turn_exactly_where_predict_says(family):
     X, y = data(2)
     models = trained(make, X, y)
     ensemble = Ensemble(models, [0, 1], probe=X[:20])
-    assert {type(part) for _, part in ensemble._parts} == {kind}
+    assert {type(group) for _, group in ensemble.groups} == {kind}
     points = np.vstack([X, RNG.normal(size=(300, 4)) * X.std(axis=0)])
     if family != "network":  # in float32, away from even odds, its own labels on the edge change with the batch
         points = np.vstack([points, *[edges(model, points) for model in models]])
@@ -233,5 +233,5 @@ def test_margins_of_a_threshold_are_log_odds_beyond_it_stacked_or_not():
 
     alien = FixedThresholdClassifier(Alien(), threshold=0.2).fit(X, y)
     generic = Ensemble([clone(alien).fit(X, y)], [0, 1])
-    assert {type(part) for _, part in generic._parts} == {GenericPart}
+    assert {type(group) for _, group in generic.groups} == {GenericGroup}
     np.testing.assert_allclose(generic.margins(X, 1)[:, 0], stacked, rtol=1e-6)

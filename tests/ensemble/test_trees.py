@@ -24,9 +24,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from betarce.ensemble.preprocessing.raw_splits import Columns
-from betarce.ensemble.preprocessing.unwrap import Peeled
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.preprocessing.unwrap import UnwrappedModel
+from betarce.ensemble.stacked import StackedGroup
 from betarce.ensemble.trees import traversal
 from betarce.ensemble.trees.forest_arrays import at_most_in_float32, less_in_float32
 from betarce.ensemble.trees.kernel import TreeKernel, stack
@@ -80,7 +79,7 @@ def _members(family: str, n_classes: int) -> list[Any]:
 
 
 def _stacked(models: list[Any]) -> TreeKernel | None:
-    return stack([Peeled(model) for model in models])
+    return stack([UnwrappedModel(model) for model in models])
 
 
 def _kernel(models: list[Any]) -> TreeKernel:
@@ -130,8 +129,8 @@ def test_labels_are_those_of_predict_on_both_sides_of_every_threshold(family: st
     kernel = _kernel(models)
     X = _points(kernel, _data(n_classes)[0])
     own = np.stack([model.predict(X) for model in models], axis=1)
-    part = StackedPart(models, np.arange(n_classes), np.asarray, kernel)
-    np.testing.assert_array_equal(part.labels(X, slice(None)), own)
+    group = StackedGroup(models, np.arange(n_classes), np.asarray, kernel)
+    np.testing.assert_array_equal(group.labels(X, slice(None)), own)
 
 
 @pytest.mark.parametrize(("family", "n_classes"), CASES)
@@ -174,8 +173,9 @@ def test_all_traversals_give_the_same_sums_to_the_bit(
 
 
 def test_trees_beyond_64_leaves_are_walked_and_others_are_not() -> None:
-    assert _kernel(_members("large forest", 2))._masked is None
-    masked = _kernel(_members("random forest", 2))._masked
+    large, small = (_kernel(_members(name, 2)) for name in ("large forest", "random forest"))
+    assert traversal.masked_form(large.forest, large.columns) is None
+    masked = traversal.masked_form(small.forest, small.columns)
     assert masked is not None
     assert masked[1].keep.dtype == np.uint64
 
@@ -256,8 +256,8 @@ def test_members_trained_with_missing_values_send_them_where_they_learned_to(fam
     kernel = _kernel(models)
     points = _points(kernel, X)
     own = np.stack([model.predict(points) for model in models], axis=1)
-    part = StackedPart(models, np.arange(2), np.asarray, kernel)
-    np.testing.assert_array_equal(part.labels(points, slice(None)), own)
+    group = StackedGroup(models, np.arange(2), np.asarray, kernel)
+    np.testing.assert_array_equal(group.labels(points, slice(None)), own)
 
 
 def test_tied_forests_are_in_doubt() -> None:
@@ -343,11 +343,6 @@ def test_folded_thresholds_say_what_float32_comparisons_say(threshold: float, x:
         assert (rounded < float(np.float32(threshold))) == (value <= less)
 
 
-NUMBER = Columns(
-    *(np.zeros(n, dtype=kind) for n, kind in ((1, int), (1, bool), (0, int), (0, int), (0, int), (0, int)))
-)
-
-
 @settings(deadline=None)
 @given(
     cuts=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30, unique=True),
@@ -358,7 +353,7 @@ def test_a_place_among_cuts_is_how_many_lie_below(cuts: list[float], x: list[flo
     assert functions is not None
     cut, points = np.unique(cuts), np.array([*x, *cuts])[:, np.newaxis]
     places = np.zeros((len(points), 1, 1), dtype=np.int16)
-    functions[0](points, NUMBER, traversal._cuts([cut]), places)
+    functions[0](points, np.zeros(1, dtype=int), np.zeros(1, dtype=bool), traversal.index_cuts([cut]), places)
     np.testing.assert_array_equal(places[:, 0, 0], np.searchsorted(cut, points[:, 0]))
 
 
@@ -384,7 +379,7 @@ def test_code_is_compiled_anew_where_it_cannot_be_kept(monkeypatch: pytest.Monke
         return lambda function: function
 
     monkeypatch.setattr("numba.njit", njit)
-    expected = (traversal.place_among_cuts, traversal.place_in_sets, traversal.masked_sums, traversal.walked_sums)
+    expected = (traversal.locate_numbers, traversal.locate_codes, traversal.masked_sums, traversal.walked_sums)
     assert traversal.compiled.__wrapped__() == expected
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neural_network import MLPClassifier
 
 import betarce as brce
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import InvalidInput, MissingExtra, UnusableModel
 from betarce.models.network import Network
 from betarce.models.torch_bridge import network_from_torch, network_to_torch
@@ -222,7 +222,7 @@ def test_an_ensemble_stacks_them(n_outputs):
     networks = [network_from_torch(module, classes) for module in modules]
     ensemble = brce.Ensemble(networks, classes, probe=X[:20].astype(float))
     assert ensemble.has_slopes
-    assert [type(part) for _, part in ensemble._parts] == [StackedPart]
+    assert [type(group) for _, group in ensemble.groups] == [StackedGroup]
     points = X.astype(float)
     np.testing.assert_array_equal(
         ensemble.labels(points), np.column_stack([network.predict(points) for network in networks])

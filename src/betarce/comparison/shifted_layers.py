@@ -9,7 +9,7 @@ from scipy.special import expit
 from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.ensemble import linear, networks
 from betarce.ensemble.generic import margins_from_scores
-from betarce.ensemble.preprocessing.unwrap import Peeled, unwrap
+from betarce.ensemble.preprocessing.unwrap import UnwrappedModel, strip_wrappers
 from betarce.errors import InvalidInput
 from betarce.targets import accepted
 
@@ -51,9 +51,9 @@ class Layers:
 
 def read_layers(model: Any) -> Layers:
     """Read the layers of a linear model or a network, alone or behind the transformers of a pipeline."""
-    core, steps, threshold = unwrap(model)
-    bare = [Peeled(core)]
-    turn = Peeled(core, threshold=threshold).turn
+    core, steps, threshold = strip_wrappers(model)
+    bare = [UnwrappedModel(core)]
+    turn = UnwrappedModel(core, threshold=threshold).score_threshold
     if turn is not None and hasattr(core, "classes_"):
         if (kernel := linear.stack(bare)) is not None:
             weights, biases = [kernel.weights[0].T], [kernel.intercepts[0] - turn]

@@ -1,4 +1,7 @@
-"""Many members answering as one: kernels for linear models, networks and trees, and a fallback for all others."""
+"""Evaluate many fitted models as one ensemble.
+
+Kernels evaluate all linear models, networks or trees of an ensemble at once; all other models are asked one by one.
+"""
 
 from betarce.ensemble.ensemble import Ensemble
 

@@ -1,4 +1,4 @@
-"""Many members answering as one."""
+"""Evaluate many fitted models as one ensemble."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -9,27 +9,27 @@ import numpy as np
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.engines.threads import one_thread
 from betarce.ensemble.families import Family, families
-from betarce.ensemble.generic import GenericPart, label_codes
+from betarce.ensemble.generic import GenericGroup, label_codes
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.preprocessing.probe_points import Witness
-from betarce.ensemble.preprocessing.unwrap import Peeled, peel, unwrap
-from betarce.ensemble.stacked import StackedPart, turning_points
+from betarce.ensemble.preprocessing.probe_points import ProbePoints
+from betarce.ensemble.preprocessing.unwrap import UnwrappedModel, strip_wrappers, unwrap
+from betarce.ensemble.stacked import StackedGroup, threshold_arrays
 from betarce.ensemble.unreadable import Unreadable, reading
 from betarce.errors import InvalidInput, SlowMembers
 from betarce.features.readings import Readable
 
-_CHUNK = 1 << 22  # floats that one step of an evaluation may hold: 32 MiB
+_CHUNK = 1 << 22  # floats that one chunk of an evaluation may hold: 32 MiB
 _BLOCK = 8  # members asked between two looks at which points are still in the running
 
 
-class Part(Protocol):
-    """Some members of an ensemble that are evaluated together."""
+class Group(Protocol):
+    """Members of an ensemble that are evaluated together."""
 
     models: list[object]
 
     @property
     def kind(self) -> Kind:
-        """What the members are."""
+        """The kind of the members."""
 
     @property
     def width(self) -> int:
@@ -67,6 +67,13 @@ class Ensemble:
     probe : array of shape (n, d), optional
         Points on which every kernel is checked once against its members; a kernel that fails is not used.
 
+    Attributes
+    ----------
+    models : list of fitted classifiers
+    classes : array
+    groups : list of (array of int, Group)
+        The members that are evaluated together: their places, and what evaluates them.
+
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
@@ -90,47 +97,52 @@ class Ensemble:
             raise InvalidInput("An ensemble must have at least one member; got none.")
         self.models = list(models)
         self.classes = np.asarray(classes)
-        self._parts: list[tuple[IntArray, Part]] = []
+        self.groups: list[tuple[IntArray, Group]] = []
         decode: Callable[[FloatArray], Any] = np.asarray if features is None else features.decode
-        witness = None
+        probes = None
         if features is not None:
             width = 1 + max(each.source for each in features.readings)
-            witness = Witness(tuple(features.readings), decode, width, probe)
-        peeled = [peel(model, witness or _plain(model, decode, probe)) for model in self.models]
-        self._whys: list[str] = []
-        for family in families(peeled, self.models, self.classes):
-            part, why = self._part(family, peeled, decode, probe)
-            self._parts.append((family.indices, part))
-            self._whys.append(why)
-        self._names = sorted({type(each.core).__name__ for each in peeled})
-        if any(self._whys) and len(self) > 1:
-            warnings.warn(_slow(self._whys), SlowMembers, stacklevel=2)
+            probes = ProbePoints(tuple(features.readings), decode, width, probe)
+        unwrapped = [unwrap(model, probes or _numeric_probes(model, decode, probe)) for model in self.models]
+        self._reasons: list[str] = []
+        for family in families(unwrapped, self.models, self.classes):
+            group, reason = self._group(family, unwrapped, decode, probe)
+            self.groups.append((family.indices, group))
+            self._reasons.append(reason)
+        self._names = sorted({type(each.estimator).__name__ for each in unwrapped})
+        if any(self._reasons) and len(self) > 1:
+            warnings.warn(_slow(self._reasons), SlowMembers, stacklevel=2)
 
-    def _part(
-        self, family: Family, peeled: Sequence[Peeled], decode: Callable[[FloatArray], Any], probe: FloatArray | None
-    ) -> tuple[Part, str]:
-        """Give the part that answers for a family, and why it is not a kernel, if it is not."""
-        members = [self.models[i] for i in family.indices]
-        thresholds = [peeled[i].threshold for i in family.indices]
-        why = family.why
+    def _group(
+        self,
+        family: Family,
+        unwrapped: Sequence[UnwrappedModel],
+        decode: Callable[[FloatArray], Any],
+        probe: FloatArray | None,
+    ) -> tuple[Group, str]:
+        """Give the group that evaluates a family, and the reason if it has no kernel."""
+        models = [self.models[i] for i in family.indices]
+        members = [unwrapped[i] for i in family.indices]
+        thresholds = [member.threshold for member in members]
+        reason = family.reason
         if family.kernel is not None:
-            turns = turning_points(thresholds, [peeled[i].turn or 0.0 for i in family.indices])
-            part = StackedPart(members, self.classes, decode, family.kernel, **turns)
+            arrays = threshold_arrays(thresholds, [member.score_threshold or 0.0 for member in members])
+            group = StackedGroup(models, self.classes, decode, family.kernel, **arrays)
             try:
-                _check_faithful(part, probe, self.classes, decode, name=type(peeled[family.indices[0]].core).__name__)
-            except Unreadable as reason:
-                why = str(reason)
+                _check_faithful(group, probe, self.classes, decode, name=type(members[0].estimator).__name__)
+            except Unreadable as error:
+                reason = str(error)
             else:
-                return part, ""
-        return GenericPart(members, self.classes, decode, thresholds), why
+                return group, ""
+        return GenericGroup(models, self.classes, decode, thresholds), reason
 
     def __len__(self) -> int:
         return len(self.models)
 
     @property
     def kind(self) -> Kind:
-        """What the members are: "linear", "network" or "trees" if all of them are, else "other"."""
-        kinds = {part.kind for _, part in self._parts}
+        """The kind of the members: "linear", "network" or "trees" if all of them are, else "other"."""
+        kinds = {group.kind for _, group in self.groups}
         return kinds.pop() if len(kinds) == 1 else "other"
 
     def __repr__(self) -> str:
@@ -138,13 +150,13 @@ class Ensemble:
 
     @property
     def path(self) -> str:
-        """How members are asked: "stacked", all at once, or "generic: ...", one by one, and why."""
-        whys = list(dict.fromkeys(why for why in self._whys if why))
-        if not whys:
+        """How members are evaluated: "stacked", all at once, or "generic: ...", one by one for this reason."""
+        reasons = list(dict.fromkeys(reason for reason in self._reasons if reason))
+        if not reasons:
             return "stacked"
-        slow = sum(len(indices) for (indices, _), why in zip(self._parts, self._whys, strict=True) if why)
+        slow = sum(len(indices) for (indices, _), reason in zip(self.groups, self._reasons, strict=True) if reason)
         some = "" if slow == len(self) else f"stacked, and {slow} members "
-        return f"{some}generic: {'; '.join(whys)}"
+        return f"{some}generic: {'; '.join(reasons)}"
 
     def labels(self, X: FloatArray) -> AnyArray:
         """Give each member's label at each point, shape (n, members)."""
@@ -158,10 +170,10 @@ class Ensemble:
         """
         wanted = self._wanted(target, len(X))
         margins = np.empty((len(X), len(self)))
-        for indices, part in self._parts:
-            for rows in _chunks(len(X), len(indices), part.width):
+        for indices, group in self.groups:
+            for rows in _chunks(len(X), len(indices), group.width):
                 flat = rows.ravel()
-                margins[rows, indices] = part.margins(X[flat], wanted[flat], slice(None))
+                margins[rows, indices] = group.margins(X[flat], wanted[flat], slice(None))
         return margins
 
     def agrees(self, X: FloatArray, target: object) -> BoolArray:
@@ -181,12 +193,12 @@ class Ensemble:
         wanted = self._wanted(target, len(X))
         spare = np.full(len(X), len(self) - quorum)
         alive = np.flatnonzero(spare >= 0)
-        for _, part in self._parts:
-            for start in range(0, len(part.models), _BLOCK):
+        for _, group in self.groups:
+            for start in range(0, len(group.models), _BLOCK):
                 block = slice(start, start + _BLOCK)
-                for rows in _chunks(len(alive), _BLOCK, part.width):
+                for rows in _chunks(len(alive), _BLOCK, group.width):
                     points = alive[rows.ravel()]
-                    agree = _accepted(wanted, points, part.labels(X[points], block))
+                    agree = _accepted(wanted, points, group.labels(X[points], block))
                     spare[points] -= agree.shape[1] - agree.sum(axis=1)
                 alive = alive[spare[alive] >= 0]
         reached = np.zeros(len(X), dtype=bool)
@@ -196,7 +208,7 @@ class Ensemble:
     @property
     def has_slopes(self) -> bool:
         """Whether the margins of all members have a gradient."""
-        return all(part.has_slopes for _, part in self._parts)
+        return all(group.has_slopes for _, group in self.groups)
 
     def slopes(self, X: FloatArray, target: object, weights: FloatArray) -> FloatArray:
         """Give the gradient of a weighted sum of the margins, shape (n, d).
@@ -209,17 +221,17 @@ class Ensemble:
         """
         wanted = self._wanted(target, len(X))
         slopes = np.zeros(X.shape)
-        for indices, part in self._parts:
-            for rows in _chunks(len(X), len(indices), part.width):
+        for indices, group in self.groups:
+            for rows in _chunks(len(X), len(indices), group.width):
                 flat = rows.ravel()
-                slopes[flat] += part.slopes(X[flat], wanted[flat], weights[rows, indices])
+                slopes[flat] += group.slopes(X[flat], wanted[flat], weights[rows, indices])
         return slopes
 
     def _all_codes(self, X: FloatArray) -> IntArray:
         codes = np.empty((len(X), len(self)), dtype=np.intp)
-        for indices, part in self._parts:
-            for rows in _chunks(len(X), len(indices), part.width):
-                codes[rows, indices] = part.labels(X[rows.ravel()], slice(None))
+        for indices, group in self.groups:
+            for rows in _chunks(len(X), len(indices), group.width):
+                codes[rows, indices] = group.labels(X[rows.ravel()], slice(None))
         return codes
 
     def _wanted(self, target: object, n: int) -> BoolArray:
@@ -243,25 +255,25 @@ class Ensemble:
 
 
 def _accepted(wanted: BoolArray, rows: IntArray, codes: IntArray) -> BoolArray:
-    """Look codes of shape (rows, members) up in the masks of these rows."""
+    """Look up codes of shape (rows, members) in the masks of these rows."""
     # One flat look-up: pairs of indices take three times as long.
     return np.asarray(wanted.ravel().take(rows[:, None] * wanted.shape[1] + codes))
 
 
-def _plain(model: object, decode: Callable[[FloatArray], Any], probe: FloatArray | None) -> Witness:
+def _numeric_probes(model: object, decode: Callable[[FloatArray], Any], probe: FloatArray | None) -> ProbePoints:
     """Take points for rows of the table that a model was trained on."""
     try:
         with reading(model):
-            core, steps, _ = unwrap(model)
+            estimator, transformers, _ = strip_wrappers(model)
     except Unreadable:
-        core, steps = model, []
-    known = [step for step in [*steps, core] if hasattr(step, "n_features_in_")]
+        estimator, transformers = model, []
+    known = [step for step in [*transformers, estimator] if hasattr(step, "n_features_in_")]
     width = int(known[0].n_features_in_) if known else 0
-    return Witness.of_numbers(width, decode, probe if probe is not None and probe.shape[1] == width else None)
+    return ProbePoints.numeric(width, decode, probe if probe is not None and probe.shape[1] == width else None)
 
 
 def _check_faithful(
-    part: StackedPart, probe: FloatArray | None, classes: AnyArray, decode: Callable[[FloatArray], Any], *, name: str
+    group: StackedGroup, probe: FloatArray | None, classes: AnyArray, decode: Callable[[FloatArray], Any], *, name: str
 ) -> None:
     """Check a kernel against its members once: libraries change how they store their models."""
     if probe is None:
@@ -269,24 +281,24 @@ def _check_faithful(
     table = decode(probe)
     # One thread: some members start their threads anew for every tree, which costs more than so few rows take.
     with one_thread():
-        own = np.stack([label_codes(model, table, classes) for model in part.models], axis=1)
-    with reading(part.models[0]):
-        labels = part.labels(probe, slice(None))
+        own = np.stack([label_codes(model, table, classes) for model in group.models], axis=1)
+    with reading(group.models[0]):
+        labels = group.labels(probe, slice(None))
     if not np.array_equal(labels, own):
         raise Unreadable(f"what was read of {name} gives other labels than its own `predict`")
 
 
-def _slow(whys: Sequence[str]) -> str:
-    reasons = "; ".join(dict.fromkeys(why for why in whys if why))
+def _slow(reasons: Sequence[str]) -> str:
+    joined = "; ".join(dict.fromkeys(reason for reason in reasons if reason))
     return (
-        f"Members are asked one by one, which gives the same answers many times more slowly. The reason: {reasons}. "
+        f"Members are asked one by one, which gives the same answers many times more slowly. The reason: {joined}. "
         "Fast are linear models, networks, trees and boosted trees of the known libraries, pipelines of the usual "
         "transformers before them, and calibrated, voting and stacking models made of them."
     )
 
 
 def _chunks(n: int, members: int, width: int) -> Iterator[IntArray]:
-    """Cut rows so that a chunk stays within `_CHUNK` floats; column vectors, to be paired with members."""
+    """Split rows so that a chunk stays within `_CHUNK` floats; column vectors, to be paired with members."""
     size = max(1, _CHUNK // (members * width))
     for start in range(0, n, size):
         yield np.arange(start, min(n, start + size))[:, None]

@@ -1,4 +1,4 @@
-"""Members of any kind, asked one after the other with the whole batch."""
+"""Evaluate members of any kind one by one."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble.decision_threshold import DecisionThreshold
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.preprocessing.thresholds import Threshold
 from betarce.errors import UnusableModel
 
 _LEAST = 1e-9  # probabilities this close to 0 or 1 say no more than "sure"
 
 
 def label_codes(model: object, table: Any, classes: AnyArray) -> IntArray:
-    """Ask a model for its labels and give their positions in `classes`.
+    """Give the labels that a model predicts, as positions in `classes`.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def margins_from_scores(scores: FloatArray, wanted: BoolArray) -> FloatArray:
     return np.asarray(best - rival)
 
 
-class GenericPart:
-    """Some members of an ensemble that no kernel knows.
+class GenericGroup:
+    """Members of an ensemble that have no kernel; each is asked with the whole batch.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class GenericPart:
         The labels.
     decode : callable
         Turns points into the table that the models were trained on.
-    thresholds : sequence of Threshold or None, optional
-        Where each member's label turns, if not at even odds.
+    thresholds : sequence of DecisionThreshold or None, optional
+        The decision threshold of each member; None at even odds.
     """
 
     kind: Kind = "other"
@@ -81,7 +81,7 @@ class GenericPart:
         models: Sequence[object],
         classes: AnyArray,
         decode: Callable[[FloatArray], Any],
-        thresholds: Sequence[Threshold | None] | None = None,
+        thresholds: Sequence[DecisionThreshold | None] | None = None,
     ) -> None:
         self.models = list(models)
         self._classes = classes
@@ -100,15 +100,15 @@ class GenericPart:
         return np.stack([self._margin(model, threshold, table, wanted) for model, threshold in pairs], axis=1)
 
     def slopes(self, X: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
-        """Refuse: nothing is known of what happens between points."""
+        """Refuse: the gradient is not known."""
         raise NotImplementedError("members of any kind have no gradient; see `has_slopes`")
 
-    def _margin(self, model: object, threshold: Threshold | None, table: Any, wanted: BoolArray) -> FloatArray:
+    def _margin(self, model: object, threshold: DecisionThreshold | None, table: Any, wanted: BoolArray) -> FloatArray:
         agrees = wanted[np.arange(len(wanted)), label_codes(model, table, self._classes)]
         own = getattr(model, "classes_", self._classes)
         scores: FloatArray | None = None
         if np.array_equal(own, self._classes):
-            scores = self._scores(model, table) if threshold is None else _turned(model, threshold, table)
+            scores = self._scores(model, table) if threshold is None else _beyond(model, threshold, table)
         if scores is None:
             return np.where(agrees, 1.0, -1.0)
         # `predict` has the last word: calibrated scores, for one, may disagree.
@@ -131,8 +131,8 @@ class GenericPart:
         return np.asarray(np.log(p))
 
 
-def _turned(model: object, threshold: Threshold, table: Any) -> FloatArray | None:
-    """Give how far a response lies beyond the threshold, as scores of both classes."""
+def _beyond(model: object, threshold: DecisionThreshold, table: Any) -> FloatArray | None:
+    """Say how far a response lies beyond the threshold, as scores of both classes."""
     ask = getattr(model, threshold.response, None)
     if ask is None:
         return None

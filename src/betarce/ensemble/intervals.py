@@ -1,4 +1,4 @@
-"""Numbers that are known up to rounding, and what sigmoids, shares and logarithms make of them."""
+"""Interval arithmetic for numbers that are known up to rounding."""
 
 from typing import NamedTuple
 
@@ -13,23 +13,23 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 class Interval(NamedTuple):
-    """Where numbers lie for sure: between two arrays of one shape, NaN where nothing is known."""
+    """Lower and upper bounds on numbers, as two arrays of one shape; NaN where nothing is known."""
 
     low: FloatArray
     high: FloatArray
 
     @property
     def middle(self) -> FloatArray:
-        """The best guess."""
+        """The middle of the bounds."""
         return np.asarray((self.low + self.high) / 2)
 
     def widened(self, by: FloatArray | float) -> "Interval":
-        """Allow for more rounding."""
+        """Add a rounding error on both sides."""
         return Interval(self.low - by, self.high + by)
 
 
 def sigmoid(logits: Interval, unit: float = UNIT) -> Interval:
-    """Send log-odds to probabilities.
+    """Turn log-odds into probabilities.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def sigmoid(logits: Interval, unit: float = UNIT) -> Interval:
 
 
 def softmax(logits: Interval, unit: float = UNIT) -> Interval:
-    """Send the logits of all classes, along the last axis, to probabilities."""
+    """Turn the logits of all classes, along the last axis, into probabilities."""
     top = logits.high.max(axis=-1, keepdims=True)
     return shares(Interval(np.exp(logits.low - top), np.exp(logits.high - top)), unit)
 

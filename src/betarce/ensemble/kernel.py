@@ -1,4 +1,4 @@
-"""What a kernel is: the members of one family, evaluated by one stacked computation."""
+"""The protocol of kernels, which evaluate all members of one family at once."""
 
 from typing import Literal, Protocol, cast, runtime_checkable
 
@@ -6,23 +6,23 @@ from betarce.arrays import FloatArray
 from betarce.ensemble.intervals import Interval
 
 Kind = Literal["linear", "network", "trees", "other"]
-"""What members are, as far as it decides how many of them are needed."""
+"""Kinds of members; the kind decides how many of them are needed."""
 
 
 class Kernel(Protocol):
     """Scores of many members of one family at many points.
 
-    A kernel only computes numbers. Labels, margins, votes, chunking and close calls are dealt with in
-    `betarce.ensemble`, once for all families.
+    A kernel only computes numbers. `betarce.ensemble` deals with labels, margins, votes, chunks and close calls, once
+    for all families.
     """
 
     @property
     def kind(self) -> Kind:
-        """What the members are; for models made of others, what these are if they are all alike."""
+        """The kind of the members; for models made of others, that of their parts if these are all alike."""
 
     @property
     def width(self) -> int:
-        """How many floats it holds at once for each point and member: the caller cuts its batches by it."""
+        """The floats held at once per point and member; the caller chooses the size of its batches by it."""
 
     def __len__(self) -> int:
         """Give the number of members."""
@@ -38,8 +38,8 @@ class Kernel(Protocol):
     def doubt(self, X: FloatArray, members: slice) -> FloatArray | float:
         """Bound how far a score may lie from the member's own because of rounding.
 
-        A float, or an array that broadcasts to (n, m). Where a label hangs on less than this, the member
-        itself is asked, so that kernel and member agree to the label.
+        A float, or an array that broadcasts to (n, m). Where a label hangs on less than this, the member itself is
+        asked, so that kernel and member always give the same label.
         """
 
 
@@ -55,15 +55,15 @@ class SlopedKernel(Kernel, Protocol):
 
 
 class ScoredKernel(Kernel, Protocol):
-    """A kernel that finds scores and doubt in one go."""
+    """A kernel that computes scores and doubt together."""
 
     def scored(self, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray]:
-        """Give what `scores` and `doubt` give."""
+        """Give the results of `scores` and `doubt`."""
 
 
 @runtime_checkable
 class ProbabilityKernel(Kernel, Protocol):
-    """A kernel that may know the members' probabilities, bounded on both sides."""
+    """A kernel that may give the members' probabilities, bounded on both sides."""
 
     @property
     def gives_probabilities(self) -> bool:
@@ -81,7 +81,7 @@ def evaluated(kernel: Kernel, X: FloatArray, members: slice) -> tuple[FloatArray
 
 
 def has_slopes(kernel: Kernel) -> bool:
-    """Say whether a kernel has gradients; one made of others may have them or not."""
+    """Say whether a kernel has gradients; that of models made of others has them or not."""
     return isinstance(kernel, SlopedKernel) and bool(getattr(kernel, "is_smooth", True))
 
 

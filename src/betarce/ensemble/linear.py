@@ -1,4 +1,4 @@
-"""Linear members as one matrix product."""
+"""Evaluate linear members by one matrix product."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from betarce.arrays import FloatArray
-from betarce.ensemble.foreign.sklearn_models import read_linear
+from betarce.ensemble.foreign.sklearn_weights import read_linear
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.preprocessing.columns import Front
-from betarce.ensemble.preprocessing.design_matrix import Design, Fold, fold
-from betarce.ensemble.preprocessing.unwrapped import Peeled
+from betarce.ensemble.preprocessing.columns import Preprocessing
+from betarce.ensemble.preprocessing.design_matrix import Design, FoldedPreprocessing, fold
+from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable
 
 
@@ -22,16 +22,16 @@ class LinearKernel:
     Attributes
     ----------
     weights : array of float, shape (members, outputs, columns)
-        One output for two classes, one a class for more. The columns are those of the points or of the design.
+        One output for two classes, one per class for more. The columns are those of the points or of the design.
     intercepts : array of float, shape (members, outputs)
     reach : array of float, shape (columns,)
-        By how much at most the scores of any member move with |x|: rounding errors grow with it.
+        A bound on how much the scores of any member move with |x|: rounding errors grow with it.
     offset : float
-        The part of them that does not depend on x.
+        The part of the bound that does not depend on x.
     unit : float
-        The relative error of one operation, times how many there are.
+        The relative rounding error of one operation, times the number of operations.
     design : Design or None
-        How points are spread out first; None if they are taken as they are.
+        The layout of the design matrix; None if points are taken as they are.
     """
 
     kind: ClassVar[Kind] = "linear"
@@ -45,7 +45,7 @@ class LinearKernel:
 
     @property
     def width(self) -> int:
-        """One product, one sum a score; and each member's share of the design."""
+        """One product and one sum per score, and each member's share of the design matrix."""
         return 2 * int(self.weights.shape[1]) + (0 if self.design is None else 3 * self.design.width // len(self))
 
     def __len__(self) -> int:
@@ -55,13 +55,13 @@ class LinearKernel:
         """Score points with a slice of the members; see `Kernel.scores`."""
         weights = self.weights[members]
         m, outputs, d = weights.shape
-        product = self._spread(X) @ weights.reshape(m * outputs, d).T
+        product = self._inputs(X) @ weights.reshape(m * outputs, d).T
         product += self.intercepts[members].reshape(-1)
         return product if outputs == 1 else product.reshape(len(X), m, outputs)
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound the rounding error of a dot product of this length."""
-        return np.asarray(self.unit * (np.abs(self._spread(X)) @ self.reach + self.offset))[:, None]
+        return np.asarray(self.unit * (np.abs(self._inputs(X)) @ self.reach + self.offset))[:, None]
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of all scores; see `SlopedKernel.slopes`."""
@@ -69,37 +69,45 @@ class LinearKernel:
         slopes = weights.reshape(len(X), m * outputs) @ self.weights.reshape(m * outputs, d)
         return slopes if self.design is None else self.design.slopes(slopes, X)
 
-    def _spread(self, X: FloatArray) -> FloatArray:
-        return X if self.design is None else self.design.expand(X)
+    def _inputs(self, X: FloatArray) -> FloatArray:
+        return X if self.design is None else self.design.matrix(X)
 
 
-def stack(models: Sequence[Peeled]) -> LinearKernel | None:
-    """Stack linear classifiers, what stands before them folded in; None if any of them is something else.
+def stack(models: Sequence[UnwrappedModel]) -> LinearKernel | None:
+    """Stack linear classifiers with their preprocessing folded in; None if any of them is something else.
+
+    Parameters
+    ----------
+    models : sequence of UnwrappedModel
+
+    Returns
+    -------
+    LinearKernel or None
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    >>> stack([Peeled(model), Peeled(model)]).weights.shape
+    >>> stack([UnwrappedModel(model), UnwrappedModel(model)]).weights.shape
     (2, 1, 1)
-    >>> stack([Peeled(model), Peeled("another model")]) is None
+    >>> stack([UnwrappedModel(model), UnwrappedModel("another model")]) is None
     True
     """
-    read = [read_linear(model.core) for model in models]
+    read = [read_linear(model.estimator) for model in models]
     known = [each for each in read if each is not None]
     if len(known) < len(read):
         return None
     weights, intercepts, units = zip(*known, strict=True)
-    return stack_weights(weights, intercepts, units, [model.front for model in models])
+    return stack_weights(weights, intercepts, units, [model.preprocessing for model in models])
 
 
 def stack_weights(
     weights: Sequence[FloatArray],
     intercepts: Sequence[FloatArray],
     units: Sequence[float],
-    fronts: Sequence[Front | None],
+    preprocessing: Sequence[Preprocessing | None],
 ) -> LinearKernel:
-    """Stack linear classifiers that are known by their numbers.
+    """Stack linear classifiers that are given by their weights.
 
     Parameters
     ----------
@@ -107,19 +115,23 @@ def stack_weights(
     intercepts : sequence of array, each of shape (outputs,)
     units : sequence of float
         The relative rounding error of each member.
-    fronts : sequence of Front or None
-        What stands before each.
+    preprocessing : sequence of Preprocessing or None
+        That of each member, to be folded into its weights.
+
+    Returns
+    -------
+    LinearKernel
 
     Raises
     ------
     Unreadable
-        If a front clips its numbers, or members differ in their columns.
+        If a scaler clips its numbers, or members differ in their columns.
     """
     units = list(units)
     longest = max(w.shape[1] for w in weights)
     design: Design | None = None
-    if any(front is not None for front in fronts):
-        found = fold(fronts, longest)
+    if any(each is not None for each in preprocessing):
+        found = fold(preprocessing, longest)
         if found is None:
             raise Unreadable("a scaler that clips, before a linear model")
         design, folds = found
@@ -139,10 +151,10 @@ def stack_weights(
 
 
 def _fold(
-    weights: FloatArray, intercepts: FloatArray, front: Fold
+    weights: FloatArray, intercepts: FloatArray, before: FoldedPreprocessing
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Bring weights of a front's outputs to the design; with a bound on all that is added up on the way."""
-    folded = (front.matrix @ weights.T).T
-    size = abs(front.matrix) @ np.abs(weights).max(axis=0)
-    offset = np.abs(weights).max(axis=0) @ np.abs(front.shift) + np.abs(intercepts).max()
-    return folded, intercepts + weights @ front.shift, size, np.asarray(offset)
+    """Turn weights of preprocessed columns into weights of design columns, with bounds on all that is added up."""
+    folded = (before.matrix @ weights.T).T
+    size = abs(before.matrix) @ np.abs(weights).max(axis=0)
+    offset = np.abs(weights).max(axis=0) @ np.abs(before.shift) + np.abs(intercepts).max()
+    return folded, intercepts + weights @ before.shift, size, np.asarray(offset)

@@ -1,4 +1,4 @@
-"""Neural networks of one family, evaluated by stacked matrix products."""
+"""Evaluate neural networks of one family by stacked matrix products."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
-from betarce.ensemble.foreign.sklearn_models import read_mlp
+from betarce.ensemble.foreign.sklearn_weights import read_mlp
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.preprocessing.design_matrix import Design, Fold, fold
-from betarce.ensemble.preprocessing.unwrapped import Peeled
+from betarce.ensemble.preprocessing.design_matrix import Design, FoldedPreprocessing, fold
+from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding, steepness
 
@@ -24,7 +24,7 @@ _UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 class _Layers(NamedTuple):
-    """One member, read out: all that its scores depend on."""
+    """The layers of one member: all that its scores depend on."""
 
     weights: list[FloatArray]
     biases: list[FloatArray]
@@ -88,7 +88,7 @@ class NetworkKernel:
 
     @property
     def width(self) -> int:
-        """The widest layer, before and after its activation; and each member's share of the design."""
+        """The widest layer before and after its activation, and each member's share of the design matrix."""
         layers = 2 * max(int(weights.shape[2]) for stack in self.stacks for weights in stack.weights)
         return layers + (0 if self.frame is None else 3 * self.frame.design.width // len(self))
 
@@ -101,7 +101,7 @@ class NetworkKernel:
         start, stop, step = members.indices(len(self))
         if step != 1:
             return self.scores(X, slice(None))[:, members]
-        X = self._spread(X)
+        X = self._inputs(X)
         result = np.empty((len(X), max(stop - start, 0), self.n_outputs))
         for stack in self.stacks:
             low, high = np.searchsorted(stack.members, [start, stop])
@@ -113,33 +113,33 @@ class NetworkKernel:
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of all scores; see `SlopedKernel.slopes`."""
-        spread = self._spread(X)
-        result = np.zeros(spread.shape)
+        inputs = self._inputs(X)
+        result = np.zeros(inputs.shape)
         for stack in self.stacks:
             for first in range(0, len(stack.members), _TOGETHER):
                 part = slice(first, first + _TOGETHER)
-                result += stack.slopes(spread, part, weights[:, stack.members[part]].swapaxes(0, 1)).sum(axis=0)
+                result += stack.slopes(inputs, part, weights[:, stack.members[part]].swapaxes(0, 1)).sum(axis=0)
         return result if self.frame is None else self.frame.design.slopes(result, X)
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound how far each score may lie from the member's own, shape (n, m)."""
-        X = self._spread(X)
+        X = self._inputs(X)
         reach = np.linalg.norm(X, axis=1) if self.frame is None else self.frame.reach(X)
         # Twice: once for the kernel's rounding, once for the member's.
         doubt: FloatArray = 2 * (np.multiply.outer(reach, self.growth[members]) + self.offsets[members]) + _SIGMOID
         if self.frame is not None:
-            doubt += np.multiply.outer(self.frame.blur(X), self.steepness[members])
+            doubt += np.multiply.outer(self.frame.rounding(X), self.steepness[members])
         return doubt
 
-    def _spread(self, X: FloatArray) -> FloatArray:
-        return X if self.frame is None else self.frame.design.expand(X)
+    def _inputs(self, X: FloatArray) -> FloatArray:
+        return X if self.frame is None else self.frame.design.matrix(X)
 
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """How large the members' inputs can be at a point, and how uncertain, whatever each member's own front.
+    """Bounds on the preprocessed inputs of all members, in size and in rounding.
 
-    The arrays have one number for each column of the design.
+    The arrays have one number for each design column.
     """
 
     design: Design
@@ -148,27 +148,27 @@ class _Frame:
     slack: FloatArray
     shift: FloatArray
     unit: float  # of the first layer
-    rough: float  # of the fronts
+    rough: float  # of the preprocessing
 
-    def reach(self, spread: FloatArray) -> FloatArray:
+    def reach(self, inputs: FloatArray) -> FloatArray:
         """Bound the norm of the input, shape (n,)."""
-        reach: FloatArray = np.linalg.norm(np.abs(spread - self.center) * self.scale + self.slack, axis=1)
+        reach: FloatArray = np.linalg.norm(np.abs(inputs - self.center) * self.scale + self.slack, axis=1)
         return reach
 
-    def blur(self, spread: FloatArray) -> FloatArray:
-        """Bound how far a member's own computed and rounded input lies from the folded one, shape (n,)."""
-        rough: FloatArray = np.linalg.norm(np.abs(spread) * self.scale + self.shift, axis=1)
-        return 4 * self.rough * rough + (self.unit * self.reach(spread) if self.unit > _UNIT else 0.0)
+    def rounding(self, inputs: FloatArray) -> FloatArray:
+        """Bound how far a member's own preprocessed input lies from the folded one, shape (n,)."""
+        rough: FloatArray = np.linalg.norm(np.abs(inputs) * self.scale + self.shift, axis=1)
+        return 4 * self.rough * rough + (self.unit * self.reach(inputs) if self.unit > _UNIT else 0.0)
 
 
-def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
+def stack(models: Sequence[UnwrappedModel]) -> NetworkKernel | None:
     """Stack fitted networks into one kernel, or give None if they are not all of one family.
 
     Parameters
     ----------
-    models : sequence of Peeled
+    models : sequence of UnwrappedModel
         All `betarce.models.network.Network`, or all scikit-learn `MLPClassifier`; with the same classes and features.
-        What stands before them is folded into the first layer.
+        Their preprocessing is folded into the first layer.
 
     Returns
     -------
@@ -178,26 +178,26 @@ def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
     --------
     >>> X = np.random.default_rng(0).random((100, 2))
     >>> members = [Network(neurons=8, random_state=seed).fit(X, X[:, 0] > 0.5) for seed in range(3)]
-    >>> kernel = stack([Peeled(member) for member in members])
+    >>> kernel = stack([UnwrappedModel(member) for member in members])
     >>> kernel.scores(X, slice(0, 2)).shape
     (100, 2)
     >>> alone = np.column_stack([member.decision_function(X) for member in members])
     >>> bool((abs(kernel.scores(X, slice(None)) - alone) <= kernel.doubt(X, slice(None))).all())
     True
-    >>> stack([Peeled(members[0]), Peeled("another model")]) is None
+    >>> stack([UnwrappedModel(members[0]), UnwrappedModel("another model")]) is None
     True
     """
-    read = [_read(model.core) for model in models]
+    read = [_read(model.estimator) for model in models]
     members = [layers for layers in read if layers is not None]
-    if not members or len(members) < len(read) or len({type(model.core) for model in models}) > 1:
+    if not members or len(members) < len(read) or len({type(model.estimator) for model in models}) > 1:
         return None
     first = members[0]
     if any(not np.array_equal(layers.classes, first.classes) for layers in members):
         return None
     growth, offsets = np.array([layers.rounding for layers in members]).T
     steep, frame, folds = np.zeros(len(members)), None, None
-    if any(model.front is not None for model in models):
-        found = fold([model.front for model in models], max(len(layers.weights[0]) for layers in members))
+    if any(model.preprocessing is not None for model in models):
+        found = fold([model.preprocessing for model in models], max(len(layers.weights[0]) for layers in members))
         if found is None:
             raise Unreadable("a scaler that clips, before a network")
         design, folds = found
@@ -209,7 +209,7 @@ def stack(models: Sequence[Peeled]) -> NetworkKernel | None:
 
 
 def _read(model: Any) -> _Layers | None:
-    """Take a member apart; None if it is of neither family, or not fitted."""
+    """Read the layers of a member; None if it is of neither family, or not fitted."""
     # Exact types: a subclass may predict in its own way.
     if type(model) is Network and hasattr(model, "weights_"):
         return _Layers(model.weights_, model.biases_, "relu", model.classes_, model.rounding_)
@@ -220,8 +220,8 @@ def _read(model: Any) -> _Layers | None:
     return _Layers(weights, biases, activation, classes, rounding(weights, biases, activation))
 
 
-def _group(members: Sequence[_Layers], folds: Sequence[Fold] | None) -> list[_Stack]:
-    """Put members of one shape and activation together."""
+def _group(members: Sequence[_Layers], folds: Sequence[FoldedPreprocessing] | None) -> list[_Stack]:
+    """Stack members of one shape and activation."""
     inputs = [(layers.weights[0], layers.biases[0]) for layers in members]
     if folds is not None:
         # In float64 throughout: where a scaler takes the difference of large numbers, float32 would lose it.
@@ -246,7 +246,7 @@ def _group(members: Sequence[_Layers], folds: Sequence[Fold] | None) -> list[_St
     return stacks
 
 
-def _frame(design: Design, folds: Sequence[Fold], precision: np.dtype[Any]) -> _Frame:
+def _frame(design: Design, folds: Sequence[FoldedPreprocessing], precision: np.dtype[Any]) -> _Frame:
     scale = np.max([np.sqrt(each.matrix.power(2).sum(axis=1)) for each in folds], axis=0)
     center, slack, shift = np.zeros((3, design.width))
     n_numbers = len(design.numbers)

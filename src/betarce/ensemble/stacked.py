@@ -1,4 +1,7 @@
-"""Members of one family behind a kernel, with close calls settled by the members themselves."""
+"""Evaluate members of one family with a kernel.
+
+Close calls, where rounding could have changed a label, are put to the members themselves.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,16 +9,27 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble.decision_threshold import DecisionThreshold
 from betarce.ensemble.generic import label_codes, margins_from_scores
 from betarce.ensemble.kernel import Kernel, Kind, SlopedKernel, evaluated, has_slopes
-from betarce.ensemble.preprocessing.thresholds import Threshold
 
 
-class StackedPart:
-    """Some members of an ensemble, evaluated by a kernel.
+class StackedGroup:
+    """Members of an ensemble that one kernel evaluates.
 
-    The parameters are those of `GenericPart`, and the kernel of the same members, with the score at which each
-    member's label turns and the doubt about it.
+    Parameters
+    ----------
+    models : sequence of fitted models
+    classes : array, sorted
+        The labels.
+    decode : callable
+        Turns points into the table that the models were trained on.
+    kernel : Kernel
+        Of the same members.
+    score_thresholds : array of shape (members,), optional
+        The score above which each member's label is the second class; 0 by default.
+    rounding : array of shape (members,), optional
+        Bounds on the rounding of these thresholds.
     """
 
     def __init__(
@@ -25,48 +39,48 @@ class StackedPart:
         decode: Callable[[FloatArray], Any],
         kernel: Kernel,
         *,
-        turns: FloatArray | None = None,
-        blurs: FloatArray | None = None,
+        score_thresholds: FloatArray | None = None,
+        rounding: FloatArray | None = None,
     ) -> None:
         self.models = list(models)
         self._classes = classes
         self._decode = decode
-        self._kernel = kernel
-        self._turns = turns
-        self._blurs = blurs
+        self.kernel = kernel
+        self._score_thresholds = score_thresholds
+        self._rounding = rounding
 
     @property
     def kind(self) -> Kind:
-        """What the members are."""
-        return self._kernel.kind
+        """The kind of the members."""
+        return self.kernel.kind
 
     @property
     def width(self) -> int:
         """How many floats are held at once for each point and member."""
-        return self._kernel.width
+        return self.kernel.width
 
     @property
     def has_slopes(self) -> bool:
         """Whether the kernel has gradients."""
-        return has_slopes(self._kernel)
+        return has_slopes(self.kernel)
 
     def slopes(self, X: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of the margins, shape (n, d)."""
-        assert isinstance(self._kernel, SlopedKernel)
+        assert isinstance(self.kernel, SlopedKernel)
         if len(self._classes) == 2:
             sign = wanted[:, 1].astype(float) - wanted[:, 0]
-            return self._kernel.slopes(X, sign[:, None, None] * weights[..., None])
-        scores = self._kernel.scores(X, slice(None))
+            return self.kernel.slopes(X, sign[:, None, None] * weights[..., None])
+        scores = self.kernel.scores(X, slice(None))
         upstream = np.zeros_like(scores)
         for side, allowed in ((weights, wanted), (-weights, ~wanted)):
             best = np.where(allowed[:, None], scores, -np.inf).argmax(axis=2)[..., None]
             np.put_along_axis(upstream, best, side[..., None], axis=2)
         upstream[wanted.all(axis=1) | ~wanted.any(axis=1)] = 0  # an infinite margin does not move
-        return self._kernel.slopes(X, upstream)
+        return self.kernel.slopes(X, upstream)
 
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""
-        scores, doubt = self._scored(X, members)
+        scores, doubt = self.scored(X, members)
         if scores.ndim == 2:
             labels = (scores > 0).astype(np.intp)
             gap = np.abs(scores)
@@ -78,7 +92,7 @@ class StackedPart:
 
     def margins(self, X: FloatArray, wanted: BoolArray, members: slice) -> FloatArray:
         """Give the margins for the wanted classes, shape (n, m): positive exactly where the label is wanted."""
-        scores, doubt = self._scored(X, members)
+        scores, doubt = self.scored(X, members)
         if scores.ndim == 3:
             margins = margins_from_scores(scores, wanted[:, None])
         elif (wanted[:, 0] != wanted[:, 1]).all():
@@ -90,19 +104,19 @@ class StackedPart:
         wrong = (agrees != (margins > 0)) | np.isnan(margins)
         return np.where(wrong, np.where(agrees, least, -least), margins)
 
-    def _scored(self, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray | float]:
-        """Give scores, zero where labels turn, and by how much a label must have been reached to be sure."""
-        scores, doubt = evaluated(self._kernel, X, members)
+    def scored(self, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray | float]:
+        """Give scores relative to the decision threshold, and the least distance from it that makes a label sure."""
+        scores, doubt = evaluated(self.kernel, X, members)
         if scores.ndim == 3:
             doubt = 2 * doubt  # two scores are compared, and both may be off
-        if self._blurs is not None:
-            doubt = doubt + self._blurs[members]
-        return scores if self._turns is None else scores - self._turns[members], doubt
+        if self._rounding is not None:
+            doubt = doubt + self._rounding[members]
+        return scores if self._score_thresholds is None else scores - self._score_thresholds[members], doubt
 
     def _settle(
         self, X: FloatArray, answers: AnyArray, sure: BoolArray, members: slice, *, wanted: BoolArray | None = None
     ) -> AnyArray:
-        """Ask the members themselves wherever rounding could have changed the answer, or a kernel has none (NaN).
+        """Ask the members themselves wherever rounding could have changed the answer, or the kernel has none (NaN).
 
         `answers` are labels, or, with wanted classes, whether they are among them.
         """
@@ -114,9 +128,9 @@ class StackedPart:
         return answers
 
 
-def turning_points(thresholds: Sequence[Threshold | None], offsets: Sequence[float]) -> dict[str, FloatArray]:
-    """Give `turns` and `blurs` of a part; nothing where all members decide at even odds."""
+def threshold_arrays(thresholds: Sequence[DecisionThreshold | None], scores: Sequence[float]) -> dict[str, FloatArray]:
+    """Give `score_thresholds` and `rounding` of a group; nothing where all members decide at even odds."""
     if all(threshold is None for threshold in thresholds):
         return {}
-    blurs = [0.0 if threshold is None else threshold.blur for threshold in thresholds]
-    return {"turns": np.array(offsets), "blurs": np.array(blurs)}
+    rounding = [0.0 if threshold is None else threshold.rounding for threshold in thresholds]
+    return {"score_thresholds": np.array(scores), "rounding": np.array(rounding)}

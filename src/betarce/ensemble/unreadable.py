@@ -1,16 +1,16 @@
-"""Why a kernel cannot speak for a member, whose insides belong to another library."""
+"""The error for models that cannot be read into a kernel."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class Unreadable(Exception):
-    """No kernel can speak for this member; the message says why. It is then asked itself."""
+    """No kernel can evaluate this member, which is then asked itself; the message says why."""
 
 
 @contextmanager
 def reading(model: object) -> Iterator[None]:
-    """Take any failure in reading a model's insides for a reason to ask the model itself.
+    """Turn any error while a model is read into `Unreadable`.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Models made of other models, evaluated through the kernels of their parts."""
+"""Kernels for models made of other models: calibrated, voting and stacking classifiers."""

@@ -1,4 +1,4 @@
-"""What a part of a model is asked for, read off the scores of its kernel: probabilities, decision values or labels."""
+"""Probabilities, decision values or labels of a part, computed from the scores of its kernel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import FloatArray
+from betarce.ensemble.decision_threshold import score_per_decision
 from betarce.ensemble.intervals import UNIT, Interval, shares, sigmoid, softmax
 from betarce.ensemble.kernel import Kernel, ProbabilityKernel, evaluated, gives_probabilities
-from betarce.ensemble.preprocessing.thresholds import score_per_decision
 from betarce.ensemble.trees.forest_arrays import SINGLE
 from betarce.ensemble.unreadable import Unreadable
 
-# Boosted trees and networks: scores are log-odds or logits, and probabilities are made of them.
+# Boosted trees and networks: scores are log-odds or logits, and probabilities are computed from them.
 _LOGITS = (
     "CatBoostClassifier",
     "GradientBoostingClassifier",
@@ -40,15 +40,15 @@ _IN_FLOAT32 = ("Network", "XGBClassifier")
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """How answers are made of a kernel's scores.
+    """How answers are computed from the scores of a kernel.
 
     Attributes
     ----------
     kind : {"probabilities", "odds", "shares", "scores", "labels"}
-        Probabilities that the kernel gives itself; a sigmoid or softmax of its scores; sigmoids divided by their sum;
-        the scores times a scale; labels.
+        "probabilities": those that the kernel gives itself. "odds": a sigmoid or softmax of its scores. "shares":
+        sigmoids divided by their sum. "scores": the scores times a scale. "labels": labels as numbers.
     unit : float
-        The rounding of an answer by the model itself.
+        The relative rounding error of an answer of the model itself.
     scale : float
     labels : array of float
         The number that stands for each class.
@@ -98,44 +98,48 @@ class Response:
         return self.kind in ("odds", "scores")
 
 
-def response_of(kernel: Kernel, cores: Sequence[Any], method: str, labels: FloatArray) -> Response:
-    """Find out how a kernel's scores give what a method of its models gives.
+def response_of(kernel: Kernel, estimators: Sequence[Any], method: str, labels: FloatArray) -> Response:
+    """Find how the answers of a method are computed from the scores of a kernel.
 
     Parameters
     ----------
     kernel : Kernel
-    cores : sequence of estimators
+    estimators : sequence of estimators
         All of one type.
     method : {"predict_proba", "decision_function", "predict"}
     labels : array of float
         The number that stands for each class.
 
+    Returns
+    -------
+    Response
+
     Raises
     ------
     Unreadable
-        If they do not.
+        If the scores do not determine them.
     """
-    name = type(cores[0]).__name__
+    name = type(estimators[0]).__name__
     unit = 4 * SINGLE if name in _IN_FLOAT32 else UNIT
     if method == "predict":
         return Response("labels", labels=labels)
     if method == "predict_proba":
         if gives_probabilities(kernel):
             return Response("probabilities")
-        kinds = {probability_kind(core) for core in cores}
+        kinds = {probability_kind(estimator) for estimator in estimators}
         if len(kinds) > 1:
             raise Unreadable(f"{name} with different ways to probabilities")
         return Response(kinds.pop(), unit)
     if name not in _DECISIONS:
         raise Unreadable(f"`{method}` of {name}")
-    scales = {1 / score_per_decision(core) for core in cores}
+    scales = {1 / score_per_decision(estimator) for estimator in estimators}
     if len(scales) > 1:
         raise Unreadable(f"{name} with different scales")
     return Response("scores", unit, scales.pop())
 
 
-def probability_kind(core: Any) -> str:
-    """Say how an estimator makes probabilities of its scores: "odds" or "shares".
+def probability_kind(estimator: Any) -> str:
+    """Say how an estimator computes probabilities from its scores: "odds" or "shares".
 
     Examples
     --------
@@ -143,15 +147,15 @@ def probability_kind(core: Any) -> str:
     >>> probability_kind(LogisticRegression().fit([[0.0], [1.0]], [0, 1]))
     'odds'
     """
-    name, many = type(core).__name__, len(core.classes_) > 2
+    name, many = type(estimator).__name__, len(estimator.classes_) > 2
     if name in _LOGITS:
         return "odds"
-    if name == "SGDClassifier" and core.loss == "log_loss":
+    if name == "SGDClassifier" and estimator.loss == "log_loss":
         return "shares" if many else "odds"
     if name in ("LogisticRegression", "LogisticRegressionCV"):
-        # Before scikit-learn 1.8: one model a class, or twice the decision function as log-odds of two.
-        setting = getattr(core, "multi_class", "auto")
-        if setting == "ovr" or core.solver == "liblinear":
+        # Before scikit-learn 1.8: one model per class, or twice the decision function as log-odds of two.
+        setting = getattr(estimator, "multi_class", "auto")
+        if setting == "ovr" or estimator.solver == "liblinear":
             return "shares" if many else "odds"
         if many or setting != "multinomial":
             return "odds"

@@ -1,4 +1,4 @@
-"""Stacking classifiers: a linear estimator on the answers of others, and on the columns themselves if it sees them."""
+"""Stacking classifiers: a linear final estimator on the answers of other models."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -8,32 +8,32 @@ import numpy as np
 
 from betarce.arrays import FloatArray
 from betarce.ensemble import linear
-from betarce.ensemble.composites.combining import Scored
+from betarce.ensemble.composites.combination import Scored
 from betarce.ensemble.composites.responses import probability_kind
-from betarce.ensemble.foreign.sklearn_models import read_linear
+from betarce.ensemble.foreign.sklearn_weights import read_linear
 from betarce.ensemble.intervals import Interval, sigmoid, softmax
 from betarce.ensemble.linear import LinearKernel
-from betarce.ensemble.preprocessing.columns import Front
+from betarce.ensemble.preprocessing.columns import Preprocessing
 from betarce.ensemble.unreadable import Unreadable
 
 
 @dataclass(frozen=True, eq=False)
 class FinalEstimator:
-    """The linear estimator of one member.
+    """The linear final estimator of one member; see `Combination`.
 
     Attributes
     ----------
     final : object
         The estimator.
     weights : array of float, shape (outputs, inputs)
-        Of the answers first, and then of what it sees of the columns. What stands before it is folded in.
+        Those of the answers first, then those of the columns. Preprocessing before the estimator is folded in.
     intercepts : array of float, shape (outputs,)
     reach, offset, unit : array of float, shape (inputs,), float, float
         Bound its rounding errors; see `LinearKernel`.
-    columns : Front or None
-        What it sees of the columns.
     n_answers : int
         How many inputs are answers.
+    columns : Preprocessing or None
+        The preprocessed columns that it gets besides (`passthrough`).
     """
 
     final: object
@@ -43,48 +43,54 @@ class FinalEstimator:
     offset: float
     unit: float
     n_answers: int
-    columns: Front | None = None
+    columns: Preprocessing | None = None
 
     @property
     def shape(self) -> Hashable:
-        """The numbers of outputs and answers, and whether columns are seen."""
+        """The numbers of outputs and answers, and whether columns are passed through."""
         return ("stacking", type(self.final).__name__, len(self.weights), self.n_answers, self.columns is None)
 
-    def stacked(self, rules: Sequence["FinalEstimator"], unit: float) -> "FinalEstimators":
-        """Bring members together."""
+    def stacked(self, members: Sequence["FinalEstimator"], unit: float) -> "FinalEstimators":
+        """Stack the final estimators of all members."""
         q = self.n_answers
         passed: LinearKernel | None = None
         if self.columns is not None:
             passed = linear.stack_weights(
-                [rule.weights[:, q:] for rule in rules],
-                [rule.intercepts for rule in rules],
-                [rule.unit for rule in rules],
-                [rule.columns for rule in rules],
+                [each.weights[:, q:] for each in members],
+                [each.intercepts for each in members],
+                [each.unit for each in members],
+                [each.columns for each in members],
             )
-        shifts = np.stack([rule.intercepts for rule in rules])
+        shifts = np.stack([each.intercepts for each in members])
         return FinalEstimators(
-            weights=np.stack([rule.weights[:, :q] for rule in rules]),
+            weights=np.stack([each.weights[:, :q] for each in members]),
             intercepts=shifts if passed is None else np.zeros_like(shifts),
-            reach=np.max([rule.reach[:q] for rule in rules], axis=0),
-            offset=max(rule.offset for rule in rules),
-            unit=max(rule.unit for rule in rules) + unit,
+            reach=np.max([each.reach[:q] for each in members], axis=0),
+            offset=max(each.offset for each in members),
+            unit=max(each.unit for each in members) + unit,
             passed=passed,
             gives_probabilities=_has_odds(self.final),
         )
 
 
-def final_estimator(final: Any, n_answers: int, before: Front | None, columns: Front | None) -> FinalEstimator:
-    """Read a linear estimator.
+def read_final_estimator(
+    final: Any, n_answers: int, before: Preprocessing | None, columns: Preprocessing | None
+) -> FinalEstimator:
+    """Read a linear final estimator.
 
     Parameters
     ----------
     final : estimator
     n_answers : int
         How many of its inputs are answers.
-    before : Front or None
+    before : Preprocessing or None
         What stands between the answers and the estimator.
-    columns : Front or None
-        What it sees of the columns.
+    columns : Preprocessing or None
+        The preprocessed columns that it gets besides.
+
+    Returns
+    -------
+    FinalEstimator
 
     Raises
     ------
@@ -111,7 +117,7 @@ def _has_odds(final: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class FinalEstimators:
-    """Linear estimators of many members, each on its own answers; see `Combiner`."""
+    """The linear final estimators of many members, each on its own answers; see `Combiner`."""
 
     weights: FloatArray  # (members, outputs, answers)
     intercepts: FloatArray  # (members, outputs)
@@ -139,7 +145,7 @@ class FinalEstimators:
         return [np.broadcast_to(self.weights[:, :, k], answer.shape) for k, answer in enumerate(answers)]
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray | float:
-        """Give the gradient in the columns that the final estimators see."""
+        """Give the gradient in the columns that are passed through."""
         return 0.0 if self.passed is None else self.passed.slopes(X, weights)
 
     def _scored(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Scored:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from betarce.arrays import FloatArray
-from betarce.ensemble.composites.combining import Scored
+from betarce.ensemble.composites.combination import Scored
 from betarce.ensemble.intervals import Interval, scored
 
 _FLAT = 1e-9
@@ -14,8 +14,8 @@ _TIE = 1e-9  # by how much the first of several equal counts is put ahead
 
 
 @dataclass(frozen=True, eq=False)
-class Vote:
-    """How one member counts its voters.
+class Voting:
+    """How one member counts the votes of its parts; see `Combination`.
 
     Attributes
     ----------
@@ -23,6 +23,8 @@ class Vote:
         Whether probabilities are averaged, or labels counted.
     weights : array of float, shape (voters,)
     n_classes : int
+    final : None
+        The member itself gives the scores.
     """
 
     soft: bool
@@ -32,18 +34,18 @@ class Vote:
 
     @property
     def shape(self) -> Hashable:
-        """The way of counting and the number of voters."""
+        """The way of counting, and the number of voters."""
         return ("voting", self.soft, len(self.weights), self.n_classes)
 
-    def stacked(self, rules: Sequence["Vote"], unit: float) -> "SoftVotes | HardVotes":
-        """Bring members together."""
-        weights = np.stack([rule.weights for rule in rules], axis=1)[:, :, np.newaxis]
-        return SoftVotes(weights, unit) if self.soft else HardVotes(weights, self.n_classes)
+    def stacked(self, members: Sequence["Voting"], unit: float) -> "SoftVoting | HardVoting":
+        """Stack the weights of all members."""
+        weights = np.stack([each.weights for each in members], axis=1)[:, :, np.newaxis]
+        return SoftVoting(weights, unit) if self.soft else HardVoting(weights, self.n_classes)
 
 
 @dataclass(frozen=True, eq=False)
-class SoftVotes:
-    """Weighted means of many members; `weights` has shape (voters, members, 1). See `Combiner`."""
+class SoftVoting:
+    """Weighted mean probabilities of many members; `weights` has shape (voters, members, 1). See `Combiner`."""
 
     weights: FloatArray
     unit: float
@@ -70,7 +72,7 @@ class SoftVotes:
         return [weight / spread for weight in weights]
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> float:
-        """Nothing but the voters depends on the points."""
+        """Give zero: only the answers depend on the points."""
         return 0.0
 
     def _shares(self) -> FloatArray:
@@ -78,8 +80,8 @@ class SoftVotes:
 
 
 @dataclass(frozen=True, eq=False)
-class HardVotes:
-    """Weighted counts of many members; `weights` has shape (voters, members, 1). See `Combiner`."""
+class HardVoting:
+    """Weighted counts of labels of many members; `weights` has shape (voters, members, 1). See `Combiner`."""
 
     weights: FloatArray
     n_classes: int

@@ -1,5 +1,5 @@
-"""All that is read from inside other libraries' models, in modules named after the library.
+"""Readers of other libraries' fitted models, one module per library.
 
-Whatever is missing or different there raises an error of any kind; `betarce.ensemble.unreadable.reading` turns it into
-a reason to ask the model itself.
+Another version of a library may store its models differently, which raises an error of any kind here.
+`betarce.ensemble.unreadable.reading` turns it into a reason to ask the model itself.
 """

@@ -1,7 +1,7 @@
-"""CatBoost: the symmetric trees of a classifier, read from the JSON it exports.
+"""Read the symmetric trees of CatBoost classifiers from their JSON export.
 
-Which levels of a category pass a split is not in that file; the model itself is asked, through the leaves that rows of
-every level fall into.
+The export does not say which levels of a category pass a split. The model itself is asked: the leaves that rows of
+every level fall into show it.
 """
 
 import json
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import BoolArray, IntArray
-from betarce.ensemble.preprocessing.probe_points import Witness
+from betarce.ensemble.preprocessing.probe_points import ProbePoints
 from betarce.ensemble.trees.forest_arrays import Tree, TreeMember, at_most_in_float32
 from betarce.ensemble.unreadable import Unreadable
 
 
-def read_trees(model: Any, witness: Witness | None) -> TreeMember:
-    """Read a `CatBoostClassifier`; the witness shows every level of every category."""
+def read_trees(model: Any, probes: ProbePoints | None) -> TreeMember:
+    """Read a `CatBoostClassifier`; the probe points show every level of every category."""
     exported = _exported(model)
     loss = model.get_all_params()["loss_function"]
     if loss not in ("Logloss", "MultiClass"):
@@ -32,24 +32,24 @@ def read_trees(model: Any, witness: Witness | None) -> TreeMember:
         raise Unreadable(f"CatBoost with {', '.join(sorted(unknown))}")
     scale, base = exported["scale_and_bias"]
     splits = _Splits(info)
-    leaves = _leaves_of_levels(model, witness) if info.get("categorical_features") else None
+    leaves = _leaves_of_levels(model, probes) if info.get("categorical_features") else None
     trees = [
-        _tree(tree, splits, scale, len(base), None if leaves is None else leaves[:, i], witness)
+        _tree(tree, splits, scale, len(base), None if leaves is None else leaves[:, i], probes)
         for i, tree in enumerate(exported["oblivious_trees"])
     ]
     return TreeMember(trees, base=np.array(base, dtype=np.float64), sparse=False)
 
 
-def recoded(model: Any, table: Any, witness: Witness) -> Any:
-    """Write columns of categories as the codes of their levels; a missing one is refused, as CatBoost does."""
+def encode_categories(model: Any, table: Any, probes: ProbePoints) -> Any:
+    """Encode categorical columns by the codes of their levels; a missing value is refused, as CatBoost does."""
     columns = model.get_cat_feature_indices()
     if not columns:
         return table
-    if len(witness.readings) != table.shape[1]:
+    if len(probes.readings) != table.shape[1]:
         raise Unreadable("CatBoost with categories behind other preprocessing")
     table = table.copy(deep=False)
     for j in columns:
-        levels = witness.readings[j].levels
+        levels = probes.readings[j].levels
         if levels is None:
             raise Unreadable("CatBoost with categories in a column of numbers")
         if table.iloc[:, j].isna().any():
@@ -66,15 +66,15 @@ def _exported(model: Any) -> dict[str, Any]:
         return dict(json.loads(file.read_text()))
 
 
-def _leaves_of_levels(model: Any, witness: Witness | None) -> IntArray:
-    """Give the leaf of each tree for rows that show every level, in the order of the codes; shape (rows, trees)."""
-    if witness is None:
+def _leaves_of_levels(model: Any, probes: ProbePoints | None) -> IntArray:
+    """Give the leaves of rows that show every level, in the order of the codes; shape (rows, trees)."""
+    if probes is None:
         raise Unreadable("CatBoost with categories in a column of numbers")
-    return np.asarray(model.calc_leaf_indexes(witness.table), dtype=np.int64)
+    return np.asarray(model.calc_leaf_indexes(probes.table), dtype=np.int64)
 
 
 class _Splits:
-    """Which column of the table a split looks at, and how."""
+    """The column of the table that each split compares, with the side of missing values."""
 
     def __init__(self, info: dict[str, Any]) -> None:
         self._floats = {each["feature_index"]: each for each in info.get("float_features", [])}
@@ -101,7 +101,7 @@ class _Splits:
         return int(self._cats[sources.pop()]["flat_feature_index"])
 
     def missing_left(self, split: dict[str, Any]) -> bool:
-        """Say where a missing number goes."""
+        """Say whether a missing number goes left."""
         if split["split_type"] != "FloatFeature":
             return True
         return bool(self._floats[split["float_feature_index"]]["nan_value_treatment"] != "AsTrue")
@@ -113,9 +113,9 @@ def _tree(
     scale: float,
     n_outputs: int,
     leaves: IntArray | None,
-    witness: Witness | None,
+    probes: ProbePoints | None,
 ) -> Tree:
-    """Write a symmetric tree as a full one: all nodes of a level split alike, the last of its splits first."""
+    """Write a symmetric tree node by node: all nodes of a level split alike, the last of its splits first."""
     used = tree["splits"]
     depth = len(used)
     n_inner, n_nodes = 2**depth - 1, 2 ** (depth + 1) - 1
@@ -132,8 +132,8 @@ def _tree(
     for i, split in enumerate(used):
         if split["split_type"] != "FloatFeature":
             assert leaves is not None
-            assert witness is not None
-            n_levels = witness.n_levels[witness.readings[columns[i]].source]
+            assert probes is not None
+            n_levels = probes.n_levels[probes.readings[columns[i]].source]
             passing[i] = (leaves[:n_levels] >> i) & 1 == 0
     return Tree(
         feature=np.append(columns[bit], np.full(n_nodes - n_inner, -1)),

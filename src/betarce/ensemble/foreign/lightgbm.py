@@ -1,4 +1,4 @@
-"""LightGBM: the trees of a classifier, read from the text it saves, and its way to number categories."""
+"""Read the trees of LightGBM classifiers from their text form."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ def read_trees(model: Any) -> TreeMember:
 
 
 def odds_per_decision(model: Any) -> float:
-    """Give the log-odds that one unit of an `LGBMClassifier`'s decision function stands for."""
+    """Give the log-odds that stand for one unit of an `LGBMClassifier`'s decision function."""
     return _sigmoid(_fields(model.booster_.model_to_string(num_iteration=1)).get("objective", "").split())
 
 
-def recoded(model: Any, table: Any, columns: IntArray) -> Any:
-    """Do what LightGBM does with columns of categories: their place in the list it was trained on."""
+def encode_categories(model: Any, table: Any, columns: IntArray) -> Any:
+    """Encode categorical columns as LightGBM does: by their place in the list it was trained on."""
     known = model.booster_.pandas_categorical or []
     if len(known) != len(columns):
         raise Unreadable("LightGBM with other categories than in training")
@@ -89,7 +89,7 @@ def _sets(text: dict[str, str], which: FloatArray, nodes: IntArray) -> dict[int,
 
 
 def _zero_snapped(threshold: FloatArray) -> FloatArray:
-    """Let thresholds say what LightGBM does to its input: whatever is within 1e-35 of zero is zero."""
+    """Move thresholds near zero, since LightGBM takes inputs within 1e-35 of zero for zero."""
     tiny = float(np.float32(1e-35))
     inside = np.abs(threshold) <= tiny
     return np.where(inside, np.where(threshold >= 0, tiny, np.nextafter(-tiny, -1)), threshold)

@@ -1,4 +1,4 @@
-"""scikit-learn's trees, forests and boosted trees, read as they predict."""
+"""Read scikit-learn's trees, forests and boosted trees."""
 
 from typing import Any
 
@@ -49,17 +49,17 @@ def _sklearn_tree(tree: Any, value: FloatArray, output: int = 0) -> Tree:
     )
 
 
-def encoder_of(model: Any) -> Any | None:
-    """Give the encoder that a `HistGradientBoostingClassifier` has inside; None if it or another model has none.
+def inner_encoder(model: Any) -> Any | None:
+    """Give the encoder inside a `HistGradientBoostingClassifier`; None if it or another model has none.
 
-    It puts categories before numbers; see `encoded_first`.
+    It puts categorical columns before numeric ones; see `encodes_columns`.
     """
     is_hist = (type(model).__module__.partition(".")[0], type(model).__name__) == ("sklearn", _HIST)
     return model._preprocessor if is_hist else None
 
 
-def encoded_first(model: Any) -> BoolArray:
-    """Say which columns of its table the encoder inside a `HistGradientBoostingClassifier` encodes."""
+def encodes_columns(model: Any) -> BoolArray:
+    """Say which columns of the table the encoder inside a `HistGradientBoostingClassifier` encodes."""
     return np.asarray(model.is_categorical_, dtype=bool)
 
 
@@ -81,7 +81,7 @@ def _hist_tree(nodes: AnyArray, goes_left: AnyArray, known: AnyArray, place: Any
     missing_left = nodes["missing_go_to_left"].astype(bool)
     sets = {}
     for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf).tolist():
-        # What training never saw goes where missing values go.
+        # A category that training never saw goes where missing values go.
         unseen = ~bits_of_words(np.asarray(known[place[nodes["feature_idx"][node]]]))
         sets[node] = bits_of_words(np.asarray(goes_left[nodes["bitset_idx"][node]])) | (unseen & missing_left[node])
     return Tree(

@@ -1,20 +1,20 @@
-"""scikit-learn's models that are made of others: what is inside, and how its answers become theirs."""
+"""Read what is inside scikit-learn's wrappers, pipelines and models made of other models."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from betarce.ensemble.composites.calibrated import Calibration, Steps
-from betarce.ensemble.composites.voting import Vote
-from betarce.ensemble.preprocessing.thresholds import Threshold
+from betarce.ensemble.composites.calibration import Calibration, IsotonicCurve
+from betarce.ensemble.composites.voting import Voting
+from betarce.ensemble.decision_threshold import DecisionThreshold
 from betarce.ensemble.unreadable import Unreadable
 
 _SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 
 
 def inner_model(model: Any) -> Any | None:
-    """Give the model that answers for a frozen estimator or a search over parameters; None for anything else.
+    """Give the model inside a frozen estimator or a parameter search; None for anything else.
 
     Examples
     --------
@@ -39,8 +39,8 @@ def pipeline_steps(model: Any) -> list[Any] | None:
     return [step for _, step in model.steps]
 
 
-def read_threshold(model: Any) -> tuple[Any, Threshold] | None:
-    """Take a threshold classifier of scikit-learn apart; None for anything else.
+def read_threshold(model: Any) -> tuple[Any, DecisionThreshold] | None:
+    """Give the model and the threshold of a threshold classifier; None for anything else.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def read_threshold(model: Any) -> tuple[Any, Threshold] | None:
     >>> from sklearn.model_selection import FixedThresholdClassifier
     >>> model = FixedThresholdClassifier(LogisticRegression(), threshold=0.2).fit([[0.0], [1.0]], [0, 1])
     >>> read_threshold(model)
-    (LogisticRegression(), Threshold(response='predict_proba', level=0.2, positive=1))
+    (LogisticRegression(), DecisionThreshold(response='predict_proba', level=0.2, positive=1))
     """
     if _name(model) == "FixedThresholdClassifier":
         inner = getattr(model, "estimator_", model.estimator)
@@ -65,7 +65,7 @@ def read_threshold(model: Any) -> tuple[Any, Threshold] | None:
     if isinstance(level, str):
         level = 0.5 if response == "predict_proba" else 0.0
     positive = 1 if label is None or inner.classes_[1] == label else 0
-    return inner, Threshold(response, float(level), positive)
+    return inner, DecisionThreshold(response, float(level), positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,24 +76,24 @@ class Composite:
     ----------
     parts : list of fitted estimators
     methods : list of str
-        What each is asked for.
-    rule : Calibration, Vote or None
-        How answers are combined; None if `final` does.
+        The method that is called on each part.
+    combination : Calibration, Voting or None
+        How the answers are combined; None if `final` does.
     final : estimator or None
-        What sees the answers instead of columns.
+        The estimator that gets the answers as its columns.
     passthrough : bool
-        Whether it sees the columns too.
+        Whether it also gets the columns of the parts.
     """
 
     parts: list[Any]
     methods: list[str]
-    rule: Calibration | Vote | None = None
+    combination: Calibration | Voting | None = None
     final: Any | None = None
     passthrough: bool = False
 
 
 def read_composite(model: Any) -> Composite | None:
-    """Take a calibrated, voting or stacking classifier apart; None for anything else.
+    """Give the parts of a calibrated, voting or stacking classifier; None for anything else.
 
     Raises
     ------
@@ -123,16 +123,18 @@ def _calibrated(model: Any) -> Composite:
     match method:
         case "sigmoid":
             numbers = np.array([[(curve.a_, curve.b_) for curve in fold] for fold in curves], dtype=np.float64)
-            rule = Calibration(method, numbers)
+            combination = Calibration(method, numbers)
         case "isotonic":
-            steps = tuple(tuple(Steps(curve.X_thresholds_, curve.y_thresholds_) for curve in fold) for fold in curves)
-            rule = Calibration(method, empty, steps)
+            isotonic = tuple(
+                tuple(IsotonicCurve(curve.X_thresholds_, curve.y_thresholds_) for curve in fold) for fold in curves
+            )
+            combination = Calibration(method, empty, isotonic)
         case "temperature" if n_classes == 2:
             numbers = np.array([[(curve.beta_, 0.0) for curve in fold] for fold in curves], dtype=np.float64)
-            rule = Calibration(method, numbers, of_probability=of_probability)
+            combination = Calibration(method, numbers, of_probability=of_probability)
         case _:
             raise Unreadable(f"CalibratedClassifierCV with the method {method!r} and {n_classes} classes")
-    return Composite(parts, methods, rule)
+    return Composite(parts, methods, combination)
 
 
 def _voting(model: Any) -> Composite:
@@ -142,7 +144,7 @@ def _voting(model: Any) -> Composite:
         weights = np.array(used, dtype=np.float64)
     soft = model.voting == "soft"
     methods = ["predict_proba" if soft else "predict"] * len(weights)
-    return Composite(list(model.estimators_), methods, Vote(soft, weights, len(model.classes_)))
+    return Composite(list(model.estimators_), methods, Voting(soft, weights, len(model.classes_)))
 
 
 def _stacking(model: Any) -> Composite:

@@ -1,4 +1,4 @@
-"""XGBoost: the trees of a classifier, read from the JSON it saves, and its way to number categories."""
+"""Read the trees of XGBoost classifiers from their JSON form."""
 
 import json
 from itertools import pairwise
@@ -38,8 +38,8 @@ def read_trees(model: Any) -> TreeMember:
     return TreeMember(read, base=base, rounding=SINGLE, sparse=False)
 
 
-def recoded(model: Any, table: Any, columns: IntArray) -> Any:
-    """Do what XGBoost does with columns of categories: their codes, if the lists are those of its training."""
+def encode_categories(model: Any, table: Any, columns: IntArray) -> Any:
+    """Encode categorical columns as XGBoost does: by their codes, if the categories are those of its training."""
     learner = json.loads(model.get_booster().save_raw("json"))["learner"]
     # From version 3.1 on, the lists are part of the model, and other codes are translated.
     stored = learner["gradient_booster"]["model"].get("cats", {}).get("enc", [])

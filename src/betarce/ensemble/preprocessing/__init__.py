@@ -1,1 +1,4 @@
-"""What pipelines do to columns, read off and folded into kernels."""
+"""Read the preprocessing of fitted pipelines, to fold it into kernels.
+
+See `docs/preprocessing.md`.
+"""

@@ -1,7 +1,8 @@
-"""Points spread out so that what any member's front makes of them is one matrix product.
+"""A design matrix on which the preprocessing of every member is one matrix product.
 
-A number keeps its column, a missing one is replaced and flagged; a code becomes a column for each level, and one for
-missing. The spread is the same for all members, however their encoders differ.
+A numeric column of the points stays one column, with a missing value replaced and flagged in a second column. A
+categorical column becomes one column per level, and one more for missing values. The layout is the same for all
+members, however their encoders differ.
 """
 
 from collections.abc import Sequence
@@ -12,30 +13,30 @@ import numpy as np
 from scipy import sparse
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
-from betarce.ensemble.preprocessing.columns import Front
+from betarce.ensemble.preprocessing.columns import OutputColumn, Preprocessing
 from betarce.ensemble.preprocessing.scaling import affine
 
-_SIZES = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+_UNITS = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Columns: numbers, flags of missing numbers, and then the levels of each code.
+    """The columns of a design matrix: numbers, flags of missing numbers, then the levels of each category.
 
     Attributes
     ----------
     numbers : array of int
-        Columns of the point that hold numbers.
+        Numeric columns of the point.
     center : array of float
-        A typical value of each, near which members' scalers give zero.
+        A typical value of each, near which the scalers of the members give zero.
     flagged : array of bool
-        For which of them a missing value is known to every member; for others the point is left to the members.
+        Numeric columns whose missing values are known to every member. For others, the point is left to the members.
     codes : array of int
-        Columns of the point that hold codes.
+        Categorical columns of the point.
     starts : array of int, one more than codes
-        Where the levels of each begin.
+        The first design column of each categorical column.
     known : array of bool, shape (width,)
-        Which columns are known to every member: a level may be refused, and so may a missing one.
+        Design columns that every member answers for: some may refuse a level, or a missing value.
     """
 
     numbers: IntArray
@@ -47,108 +48,142 @@ class Design:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return int(self.starts[-1])
 
-    def expand(self, points: FloatArray) -> FloatArray:
-        """Spread points out, shape (n, width); NaN where a member may refuse."""
+    def matrix(self, points: FloatArray) -> FloatArray:
+        """Give the design matrix of points, shape (n, width); NaN where a member may refuse to answer."""
         n, n_numbers = len(points), len(self.numbers)
-        spread = np.zeros((n, self.width))
+        matrix = np.zeros((n, self.width))
         numbers = points[:, self.numbers]
-        gone = np.isnan(numbers)
-        if gone.any():
-            spread[:, n_numbers : self.starts[0]] = gone[:, self.flagged]
-            numbers = np.where(gone & self.flagged, self.center, numbers)
-        spread[:, :n_numbers] = numbers
+        missing = np.isnan(numbers)
+        if missing.any():
+            matrix[:, n_numbers : self.starts[0]] = missing[:, self.flagged]
+            numbers = np.where(missing & self.flagged, self.center, numbers)
+        matrix[:, :n_numbers] = numbers
         codes = points[:, self.codes]
-        gone = np.isnan(codes)
+        missing = np.isnan(codes)
         last = np.diff(self.starts) - 1
         # Of two equal flat indices in a row there is none: each code has its own columns.
-        at = self.starts[:-1] + np.where(gone, last, codes).astype(np.intp)
-        np.put_along_axis(spread, at, np.where(self.known[at], 1.0, np.nan), axis=1)
-        return spread
+        at = self.starts[:-1] + np.where(missing, last, codes).astype(np.intp)
+        np.put_along_axis(matrix, at, np.where(self.known[at], 1.0, np.nan), axis=1)
+        return matrix
 
-    def slopes(self, spread: FloatArray, points: FloatArray) -> FloatArray:
-        """Bring gradients on the spread back to the points: zero for codes and for what is missing."""
+    def slopes(self, gradients: FloatArray, points: FloatArray) -> FloatArray:
+        """Turn gradients in the design columns into gradients in the points: zero for codes and missing values."""
         slopes = np.zeros(points.shape)
-        slopes[:, self.numbers] = spread[:, : len(self.numbers)]
+        slopes[:, self.numbers] = gradients[:, : len(self.numbers)]
         slopes[np.isnan(points)] = 0
         return slopes
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
-    """One member's front on a design: its outputs are `spread @ matrix + shift`, up to rounding.
+class FoldedPreprocessing:
+    """The preprocessing of one member as a product: its outputs are `design @ matrix + shift`, up to rounding.
 
-    `slack` is the norm of the outputs of each number at its center, and `offset` that of their shifts.
+    Attributes
+    ----------
+    matrix : sparse matrix, shape (width, outputs)
+    shift : array of float, shape (outputs,)
+    slack : array of float, shape (numbers,)
+        For each numeric column, the norm of its outputs at the center.
+    offset : array of float, shape (numbers,)
+        For each numeric column, the norm of the shifts of its outputs.
+    unit : float
+        The relative rounding error of one operation.
     """
 
-    matrix: Any  # sparse, (width, outputs)
+    matrix: Any
     shift: FloatArray
     slack: FloatArray
     offset: FloatArray
     unit: float
 
 
-def fold(fronts: Sequence[Front | None], width: int) -> tuple[Design, list[Fold]] | None:
-    """Lay out a design for all members, and fold each front on it; None if a front clips its numbers.
+def fold(members: Sequence[Preprocessing | None], width: int) -> tuple[Design, list[FoldedPreprocessing]] | None:
+    """Lay out a design matrix for all members, and write the preprocessing of each as a product with it.
 
     Parameters
     ----------
-    fronts : sequence of Front or None
-        None for a member that sees the point as it is.
+    members : sequence of Preprocessing or None
+        None for a member that gets the point as it is.
     width : int
         The number of columns of such a point.
+
+    Returns
+    -------
+    design : Design
+    folded : list of FoldedPreprocessing
+        None instead of both if a scaler clips its numbers.
+
+    Examples
+    --------
+    >>> from betarce.ensemble.preprocessing.scaling import Op
+    >>> scaled = Preprocessing((OutputColumn(0, ops=(Op("-", 1.0), Op("/", 2.0))),))
+    >>> design, (folded,) = fold([scaled], width=1)
+    >>> design.matrix(np.array([[5.0]])) @ folded.matrix + folded.shift
+    array([[2.]])
     """
-    known = [Front.plain(width) if front is None else front for front in fronts]
-    outputs = [output for front in known for output in front.outputs]
-    lines = [[affine(output.ops) for output in front.outputs] for front in known]
-    if any(line is None for each in lines for line in each):
+    known = [Preprocessing.identity(width) if each is None else each for each in members]
+    outputs = [output for each in known for output in each.outputs]
+    if any(affine(output.ops) is None for output in outputs):
         return None
-    centers: dict[int, float] = {}
-    for output in outputs:
-        scale, shift = affine(output.ops) or (1.0, 0.0)
-        if output.table is None and scale and output.source not in centers:
-            centers[output.source] = -shift / scale
-    numbers = sorted({output.source for output in outputs if output.table is None})
-    codes = {output.source: len(output.table) for output in outputs if output.table is not None}
-    refused = {source for front in known for source in front.refused}
-    refused |= {output.source for output in outputs if output.table is None and np.isnan(output.missing)}
+    design = _lay_out(outputs, {source for each in known for source in each.refuses_missing})
+    return design, [_fold(each, design) for each in known]
+
+
+def _lay_out(outputs: Sequence[OutputColumn], refuses_missing: set[int]) -> Design:
+    numbers = sorted({output.source for output in outputs if output.lookup is None})
+    sizes = {output.source: len(output.lookup) for output in outputs if output.lookup is not None}
+    refused = refuses_missing | {o.source for o in outputs if o.lookup is None and np.isnan(o.missing)}
     flagged = np.array([source not in refused for source in numbers], dtype=bool)
-    order = sorted(codes)
-    starts = np.cumsum([len(numbers) + int(flagged.sum())] + [codes[source] for source in order])
-    at = dict(zip(order, starts.tolist(), strict=False))
-    sure = np.ones(int(starts[-1]), dtype=bool)
-    for output in outputs:
-        if output.table is not None:
-            span = slice(at[output.source], at[output.source] + len(output.table))
-            sure[span] &= ~np.isnan(output.table)
-            sure[span.stop - 1] &= output.source not in refused
-    design = Design(
+    codes = sorted(sizes)
+    starts = np.cumsum([len(numbers) + int(flagged.sum())] + [sizes[source] for source in codes])
+    centers = _centers(outputs)
+    return Design(
         numbers=np.array(numbers, dtype=np.intp),
         center=np.array([centers.get(source, 0.0) for source in numbers]),
         flagged=flagged,
-        codes=np.array(order, dtype=np.intp),
+        codes=np.array(codes, dtype=np.intp),
         starts=starts,
-        known=sure,
+        known=_known(outputs, refused, dict(zip(codes, starts.tolist(), strict=False)), int(starts[-1])),
     )
-    return design, [_fold(front, design) for front in known]
 
 
-def _fold(front: Front, design: Design) -> Fold:
+def _centers(outputs: Sequence[OutputColumn]) -> dict[int, float]:
+    """Find, for each numeric column, the number that the first of its scalers takes to zero."""
+    centers: dict[int, float] = {}
+    for output in outputs:
+        scale, shift = affine(output.ops) or (1.0, 0.0)
+        if output.lookup is None and scale and output.source not in centers:
+            centers[output.source] = -shift / scale
+    return centers
+
+
+def _known(outputs: Sequence[OutputColumn], refused: set[int], start: dict[int, int], width: int) -> BoolArray:
+    known = np.ones(width, dtype=bool)
+    for output in outputs:
+        if output.lookup is not None:
+            span = slice(start[output.source], start[output.source] + len(output.lookup))
+            known[span] &= ~np.isnan(output.lookup)
+            known[span.stop - 1] &= output.source not in refused
+    return known
+
+
+def _fold(preprocessing: Preprocessing, design: Design) -> FoldedPreprocessing:
     place = {int(source): i for i, source in enumerate(design.numbers)}
     flag = dict(zip(np.flatnonzero(design.flagged).tolist(), range(len(place), int(design.starts[0])), strict=True))
     start = dict(zip(design.codes.tolist(), design.starts.tolist(), strict=False))
     rows: list[IntArray] = []
     columns: list[IntArray] = []
     values: list[FloatArray] = []
-    shift = np.zeros(len(front.outputs))
+    shift = np.zeros(len(preprocessing.outputs))
     slack, offset = np.zeros((2, len(place)))
-    for j, output in enumerate(front.outputs):
-        if output.table is not None:
-            at = np.flatnonzero(np.nan_to_num(output.table))
+    for j, output in enumerate(preprocessing.outputs):
+        if output.lookup is not None:
+            at = np.flatnonzero(np.nan_to_num(output.lookup))
             rows.append(start[output.source] + at)
-            values.append(output.table[at])
+            values.append(output.lookup[at])
         else:
             line = affine(output.ops)
             assert line is not None
@@ -162,6 +197,6 @@ def _fold(front: Front, design: Design) -> Fold:
             values.append(np.array([line[0], *([output.missing - typical] * len(flags))]))
         columns.append(np.full(len(rows[-1]), j))
     joined = [np.concatenate(part) if part else np.empty(0) for part in (values, rows, columns)]
-    shape = (design.width, len(front.outputs))
+    shape = (design.width, len(preprocessing.outputs))
     matrix = sparse.csr_array((joined[0], (joined[1].astype(np.intp), joined[2].astype(np.intp))), shape=shape)
-    return Fold(matrix, shift, np.sqrt(slack), np.sqrt(offset), _SIZES[front.precision])
+    return FoldedPreprocessing(matrix, shift, np.sqrt(slack), np.sqrt(offset), _UNITS[preprocessing.precision])

@@ -1,4 +1,4 @@
-"""What scalers do to one number, step by step and rounding included."""
+"""The arithmetic of scalers on one number, rounding included."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,10 +11,10 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 class Op(NamedTuple):
-    """One step: `x <symbol> number`, rounded to a precision.
+    """One operation: `x <symbol> number`, rounded to a precision.
 
-    Symbols are the operators, "max" and "min" for clipping, and "set" for a constant. It is computed in float64 and
-    then rounded, which for these operators is the same as computing in the lower precision.
+    Symbols are the four operators, "max" and "min" for clipping, and "set" for a constant. An operation is computed in
+    float64 and then rounded, which for these operators is the same as computing in the lower precision.
     """
 
     symbol: str
@@ -26,7 +26,7 @@ Ops = tuple[Op, ...]
 
 
 def apply(ops: Ops, x: FloatArray) -> FloatArray:
-    """Send values through the steps.
+    """Apply operations to values, one after the other.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def apply(ops: Ops, x: FloatArray) -> FloatArray:
 
 
 def affine(ops: Ops) -> tuple[float, float] | None:
-    """Write the steps as `x * scale + shift`, up to rounding; None if they clip.
+    """Write operations as `x * scale + shift`, up to rounding; None if they clip.
 
     Examples
     --------
@@ -63,9 +63,10 @@ def affine(ops: Ops) -> tuple[float, float] | None:
 
 
 def largest_at_most(ops: Sequence[Ops], limits: FloatArray) -> FloatArray:
-    """Find, for each chain of steps, the largest float64 that it takes to at most a limit; -inf if there is none.
+    """Find, for each chain of operations, the largest float64 whose result is at most a limit; -inf if there is none.
 
-    The steps never decrease, rounding included, so the values taken to at most a limit are all those up to the answer.
+    A chain never decreases, rounding included. So its result is at most the limit exactly up to this number, which is
+    found by bisection over all floats.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def _bisect(signature: Sequence[tuple[str, str]], numbers: list[FloatArray], lim
 
 
 def _rank(x: FloatArray) -> IntArray:
-    """Number the floats in their order: neighbours differ by one."""
+    """Number the floats in ascending order, so that neighbours differ by one."""
     bits = x.view(np.int64)
     return bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
 

@@ -1,13 +1,14 @@
-"""A fitted model taken apart: what decides, what stands before it, where its label turns, and what it is made of."""
+"""Take fitted models apart: pipelines, threshold and parameter-search wrappers, models made of models."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from betarce.ensemble.composites.combining import Rule
-from betarce.ensemble.composites.stacking import FinalEstimator, final_estimator
-from betarce.ensemble.foreign.sklearn_trees import encoder_of
+from betarce.ensemble.composites.combination import Combination
+from betarce.ensemble.composites.stacking import FinalEstimator, read_final_estimator
+from betarce.ensemble.decision_threshold import DecisionThreshold
+from betarce.ensemble.foreign.sklearn_trees import inner_encoder
 from betarce.ensemble.foreign.sklearn_wrappers import (
     Composite,
     inner_model,
@@ -15,51 +16,67 @@ from betarce.ensemble.foreign.sklearn_wrappers import (
     read_composite,
     read_threshold,
 )
-from betarce.ensemble.preprocessing.columns import Front, read_front
-from betarce.ensemble.preprocessing.probe_points import Witness
-from betarce.ensemble.preprocessing.thresholds import Threshold
-from betarce.ensemble.preprocessing.unwrapped import Peeled
+from betarce.ensemble.preprocessing.columns import Preprocessing
+from betarce.ensemble.preprocessing.probe_points import ProbePoints
+from betarce.ensemble.preprocessing.read_columns import read_preprocessing
+from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable, reading
 
-__all__ = ["Peeled", "peel", "unwrap"]
+__all__ = ["UnwrappedModel", "strip_wrappers", "unwrap"]
 
 
-def unwrap(model: Any) -> tuple[Any, list[Any], Threshold | None]:
-    """Take off frozen wrappers, searches over parameters, validation splits, thresholds and pipelines.
+def strip_wrappers(model: Any) -> tuple[Any, list[Any], DecisionThreshold | None]:
+    """Strip frozen wrappers, parameter searches, validation splits, decision thresholds and pipelines.
+
+    Parameters
+    ----------
+    model : fitted model
 
     Returns
     -------
-    core : estimator
-    steps : list of fitted transformers
-    threshold : Threshold or None
+    estimator : estimator
+        The estimator that decides.
+    transformers : list of fitted transformers
+        All preprocessing, in order.
+    threshold : DecisionThreshold or None
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> unwrap(make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [4.0]], [0, 1]))
+    >>> strip_wrappers(make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [4.0]], [0, 1]))
     (LogisticRegression(), [MinMaxScaler()], None)
     """
     from betarce.models.validation import ValidationSplit
 
     # Exact types only: a subclass may predict in its own way.
     if type(model) is ValidationSplit:
-        return unwrap(model.estimator_)
+        return strip_wrappers(model.estimator_)
     if (inner := inner_model(model)) is not None:
-        return unwrap(inner)
-    if (turned := read_threshold(model)) is not None:
-        core, steps, _ = unwrap(turned[0])
+        return strip_wrappers(inner)
+    if (found := read_threshold(model)) is not None:
+        estimator, transformers, _ = strip_wrappers(found[0])
         # An inner threshold does not count: the outer one is set on the response, not on the label.
-        return core, steps, turned[1]
-    if (steps_of := pipeline_steps(model)) is not None:
-        core, steps, threshold = unwrap(steps_of[-1])
-        return core, steps_of[:-1] + steps, threshold
+        return estimator, transformers, found[1]
+    if (steps := pipeline_steps(model)) is not None:
+        estimator, transformers, threshold = strip_wrappers(steps[-1])
+        return estimator, steps[:-1] + transformers, threshold
     return model, [], None
 
 
-def peel(model: object, witness: Witness) -> Peeled:
-    """Take a model apart.
+def unwrap(model: object, probes: ProbePoints) -> UnwrappedModel:
+    """Take a model apart; what cannot be read is said in `UnwrappedModel.reason`.
+
+    Parameters
+    ----------
+    model : fitted model
+    probes : ProbePoints
+        Points on which the preprocessing is checked.
+
+    Returns
+    -------
+    UnwrappedModel
 
     Examples
     --------
@@ -67,65 +84,79 @@ def peel(model: object, witness: Witness) -> Peeled:
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> witness = Witness.of_numbers(1, np.asarray, None)
+    >>> probes = ProbePoints.numeric(1, np.asarray, None)
     >>> model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [4.0]], [0, 1])
-    >>> peel(model, witness).front.transform(np.array([[3.0]]))
+    >>> unwrap(model, probes).preprocessing.transform(np.array([[3.0]]))
     array([[0.75]])
     """
-    core: Any = model
-    threshold: Threshold | None = None
+    estimator: Any = model
+    threshold: DecisionThreshold | None = None
     try:
         with reading(model):
-            core, steps, threshold = unwrap(model)
-        with reading(core):
-            return _peel(core, steps, threshold, witness)
+            estimator, transformers, threshold = strip_wrappers(model)
+        with reading(estimator):
+            return _unwrap(estimator, transformers, threshold, probes)
     except Unreadable as reason:
-        return Peeled(core, threshold=threshold, why=str(reason))
+        return UnwrappedModel(estimator, threshold=threshold, reason=str(reason))
 
 
-def _peel(core: Any, steps: list[Any], threshold: Threshold | None, witness: Witness) -> Peeled:
-    composite = read_composite(core)
+def _unwrap(
+    estimator: Any, transformers: list[Any], threshold: DecisionThreshold | None, probes: ProbePoints
+) -> UnwrappedModel:
+    composite = read_composite(estimator)
     if composite is not None:
-        return _composite(core, composite, steps, threshold, witness)
-    if not hasattr(core, "classes_"):
-        return Peeled(core, threshold=threshold)
-    return Peeled(core, _front(core, steps, witness), threshold, witness=witness)
+        return _unwrap_composite(estimator, composite, transformers, threshold, probes)
+    if not hasattr(estimator, "classes_"):
+        return UnwrappedModel(estimator, threshold=threshold)
+    return UnwrappedModel(estimator, _preprocessing(estimator, transformers, probes), threshold, probes=probes)
 
 
-def _front(core: Any, steps: Sequence[Any], witness: Witness) -> Front | None:
-    # HistGradientBoosting encodes its categories itself, and sorts its columns by it.
-    if witness.is_plain and not steps and encoder_of(core) is None:
+def _preprocessing(estimator: Any, transformers: Sequence[Any], probes: ProbePoints) -> Preprocessing | None:
+    # HistGradientBoosting encodes its categories itself, and puts them before the numbers.
+    if probes.is_plain and not transformers and inner_encoder(estimator) is None:
         return None
-    return read_front(steps, core, witness)
+    return read_preprocessing(transformers, estimator, probes)
 
 
-def _composite(
-    core: Any, composite: Composite, steps: list[Any], threshold: Threshold | None, witness: Witness
-) -> Peeled:
-    """Take the parts of a model apart; they see what stands before the whole, too."""
+def _unwrap_composite(
+    estimator: Any,
+    composite: Composite,
+    transformers: list[Any],
+    threshold: DecisionThreshold | None,
+    probes: ProbePoints,
+) -> UnwrappedModel:
+    """Take the parts of a model apart; the preprocessing of the whole stands before each of them."""
     parts = []
     for part in composite.parts:
-        inner, more, turned = unwrap(part)
+        inner, more, part_threshold = strip_wrappers(part)
         with reading(inner):
-            parts.append(_peel(inner, steps + more, turned, witness))
-    rule: Rule = composite.rule or _final(core, composite, steps, witness)
-    return Peeled(
-        core, None, threshold, parts=tuple(parts), methods=tuple(composite.methods), rule=rule, witness=witness
+            parts.append(_unwrap(inner, transformers + more, part_threshold, probes))
+    combination: Combination = composite.combination or _final_estimator(estimator, composite, transformers, probes)
+    return UnwrappedModel(
+        estimator,
+        None,
+        threshold,
+        parts=tuple(parts),
+        methods=tuple(composite.methods),
+        combination=combination,
+        probes=probes,
     )
 
 
-def _final(core: Any, composite: Composite, steps: list[Any], witness: Witness) -> FinalEstimator:
-    """Read the estimator that sees the answers of a stacking classifier's parts."""
-    final, between, threshold = unwrap(composite.final)
+def _final_estimator(
+    stacking: Any, composite: Composite, transformers: list[Any], probes: ProbePoints
+) -> FinalEstimator:
+    """Read the final estimator of a stacking classifier, which gets the answers of the parts."""
+    final, between, threshold = strip_wrappers(composite.final)
     if threshold is not None:
-        raise Unreadable(f"{type(core).__name__} whose final estimator has a threshold")
-    columns: Front | None = None
+        raise Unreadable(f"{type(stacking).__name__} whose final estimator has a threshold")
+    columns: Preprocessing | None = None
     if composite.passthrough:
-        columns = _front(core, steps, witness) or Front.plain(witness.width)
-    n_classes = len(core.classes_)
+        columns = _preprocessing(stacking, transformers, probes) or Preprocessing.identity(probes.width)
+    n_classes = len(stacking.classes_)
     n_answers = sum(1 if n_classes == 2 or method == "predict" else n_classes for method in composite.methods)
-    before: Front | None = None
+    before: Preprocessing | None = None
     if between:
         n_inputs = n_answers + (0 if columns is None else len(columns.outputs))
-        before = read_front(between, final, Witness.of_numbers(n_inputs, np.asarray, None))
-    return final_estimator(final, n_answers, before, columns)
+        before = read_preprocessing(between, final, ProbePoints.numeric(n_inputs, np.asarray, None))
+    return read_final_estimator(final, n_answers, before, columns)

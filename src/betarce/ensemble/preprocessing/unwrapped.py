@@ -1,60 +1,66 @@
-"""What is left of a fitted model when its wrappings are taken off."""
+"""A fitted model without its wrappers."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from betarce.ensemble.composites.combining import Rule
-from betarce.ensemble.preprocessing.columns import Front
-from betarce.ensemble.preprocessing.probe_points import Witness
-from betarce.ensemble.preprocessing.thresholds import Threshold
+from betarce.ensemble.composites.combination import Combination
+from betarce.ensemble.decision_threshold import DecisionThreshold
+from betarce.ensemble.preprocessing.columns import Preprocessing
+from betarce.ensemble.preprocessing.probe_points import ProbePoints
 
 
 @dataclass(frozen=True, eq=False)
-class Peeled:
-    """A fitted model without its wrappings.
+class UnwrappedModel:
+    """A fitted model without its wrappers.
 
     Attributes
     ----------
-    core : object
+    estimator : object
         The estimator that decides.
-    front : Front or None
-        What stands before it; None where it sees the point as it is, or is made of others.
-    threshold : Threshold or None
-        Where its label turns, if not at even odds.
-    why : str
-        Why no kernel may have it; empty if all that stands before it is known.
-    parts : tuple of Peeled
+    preprocessing : Preprocessing or None
+        What stands before it; None where it gets the point as it is, or is made of other models.
+    threshold : DecisionThreshold or None
+        The decision threshold, if it is not at even odds.
+    reason : str
+        Why no kernel can evaluate the model; empty if all preprocessing is known.
+    parts : tuple of UnwrappedModel
         The models it is made of.
     methods : tuple of str
-        What each of them is asked for.
-    rule : Rule or None
-        How their answers are combined.
-    witness : Witness or None
-        The points on which it was watched.
+        The method that is called on each part, such as "predict_proba".
+    combination : Combination or None
+        How the answers of the parts are combined.
+    probes : ProbePoints or None
+        The points on which the preprocessing was checked.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> UnwrappedModel(LogisticRegression()).family
+    'LogisticRegression'
     """
 
-    core: Any
-    front: Front | None = None
-    threshold: Threshold | None = None
-    why: str = ""
-    parts: tuple["Peeled", ...] = ()
+    estimator: Any
+    preprocessing: Preprocessing | None = None
+    threshold: DecisionThreshold | None = None
+    reason: str = ""
+    parts: tuple["UnwrappedModel", ...] = ()
     methods: tuple[str, ...] = ()
-    rule: Rule | None = None
-    witness: Witness | None = None
+    combination: Combination | None = None
+    probes: ProbePoints | None = None
 
     @property
-    def turn(self) -> float | None:
-        """The score at which the label turns; None if a kernel cannot say."""
+    def score_threshold(self) -> float | None:
+        """The score of a kernel above which the label is the second class; None if scores cannot say."""
         if self.threshold is None:
             return 0.0
-        final = None if self.rule is None else self.rule.final
-        return self.threshold.offset(self.core if final is None else final)
+        final = None if self.combination is None else self.combination.final
+        return self.threshold.score(self.estimator if final is None else final)
 
     @property
     def family(self) -> str:
-        """What tells members that may share a kernel from others."""
-        name = type(self.core).__qualname__
-        if self.rule is None:
+        """A name that members must share to be evaluated by one kernel."""
+        name = type(self.estimator).__qualname__
+        if self.combination is None:
             return name
         parts = zip(self.parts, self.methods, strict=True)
-        return f"{name}{self.rule.shape}({', '.join(f'{part.family}.{method}' for part, method in parts)})"
+        return f"{name}{self.combination.shape}({', '.join(f'{part.family}.{method}' for part, method in parts)})"

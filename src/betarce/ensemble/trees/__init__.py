@@ -1,1 +1,1 @@
-"""Tree ensembles of any library, evaluated as one."""
+"""Kernels for tree ensembles of any library."""

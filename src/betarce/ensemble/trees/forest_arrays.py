@@ -2,8 +2,8 @@
 
 Every library compares in its own way: LightGBM takes tiny values for zero, scikit-learn rounds the input to float32,
 XGBoost does so too and asks for "less" instead of "at most". All of that is a step function of one float64, so it is
-folded into the thresholds here, once. What is left is one rule: left where ``x <= threshold``, with a side for what is
-missing and sets for what is a category.
+folded into the thresholds once, when trees are read. What is left is one comparison: left where ``x <= threshold``,
+with a side for missing values and sets for categories.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,8 +39,8 @@ class TreeMember:
     """One member: its score is `base` plus what its trees add.
 
     `rounding` is the unit roundoff of the library's own sum. With `probability`, the sum is a mean probability. With
-    `missing`, missing values are answered and not refused; with `sparse_missing`, those in sparse matrices too. Without
-    `sparse`, sparse matrices are read in a way of their own.
+    `missing`, missing values get an answer and no error; with `sparse_missing`, those in sparse matrices too. Without
+    `sparse`, the library reads sparse matrices in another way than dense ones.
     """
 
     trees: list[Tree]
@@ -140,7 +140,7 @@ def less_in_float32(threshold: AnyArray) -> FloatArray:
 
 
 def bits_of_words(words: AnyArray) -> BoolArray:
-    """Spread 32-bit words out into their bits, the lowest first.
+    """Unpack 32-bit words into bits, the lowest first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Many tree ensembles of one family, evaluated as one."""
+"""Evaluate many tree ensembles of one family at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +10,9 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.ensemble.intervals import Interval
 from betarce.ensemble.kernel import Kind
-from betarce.ensemble.preprocessing.columns import Front
-from betarce.ensemble.preprocessing.raw_splits import Columns, place_splits
-from betarce.ensemble.preprocessing.unwrapped import Peeled
+from betarce.ensemble.preprocessing.columns import Preprocessing
+from betarce.ensemble.preprocessing.raw_splits import SplitColumns, rewrite_splits
+from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.trees import traversal
 from betarce.ensemble.trees.forest_arrays import ForestArrays, TreeMember, assemble
 from betarce.ensemble.trees.readers import read_member
@@ -22,7 +22,7 @@ from betarce.ensemble.unreadable import Unreadable
 CLIP = 1e-6
 _CHUNK = 1 << 23  # places held at once: 16 MiB
 
-_Form = tuple[ForestArrays, Columns]
+_Form = tuple[ForestArrays, SplitColumns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +33,12 @@ class TreeKernel:
     ----------
     forest : ForestArrays
         The trees of all members.
-    columns : Columns
-        What their splits look at.
+    columns : SplitColumns
+        The columns that their splits compare.
     probability : bool
         Whether a member's sum is a probability (forests) or on the log scale already (boosting).
     rounding : array of float, shape (members,)
-        How far a score may lie from the member's own.
+        A bound on how far a score may lie from the member's own.
     refused : dict of int to array of bool
         By column of the points: which codes, the last of them for "missing", some member may refuse. One entry, for
         "missing", if it holds numbers.
@@ -47,14 +47,14 @@ class TreeKernel:
     kind: ClassVar[Kind] = "trees"
 
     forest: ForestArrays
-    columns: Columns
+    columns: SplitColumns
     probability: bool
     rounding: FloatArray
     refused: dict[int, BoolArray]
 
     @property
     def width(self) -> int:
-        """Each output's sum, and two logarithms of it in a forest."""
+        """The number of floats per point and member: each output's sum, and two logarithms of it."""
         return 3 * int(self.forest.base.shape[1])
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class TreeKernel:
 
     @property
     def gives_probabilities(self) -> bool:
-        """Forests add up probabilities."""
+        """Whether the sums are probabilities: those of forests are."""
         return self.probability
 
     def probabilities(self, X: FloatArray, members: slice) -> Interval:
@@ -109,15 +109,16 @@ class TreeKernel:
         if functions is None:
             sums[:] = traversal.plain_sums(columns.values(X), forest, first, last)
             return
-        place_among_cuts, place_in_sets, masked_sums, walked_sums = functions
+        locate_numbers, locate_codes, masked_sums, walked_sums = functions
         if masked is None:
             walked_sums(columns.values(X), traversal.walked_form(forest), first, last, sums)
             return
         cuts, masks = masked
         places = _blocks(len(X), columns.width)
-        place_among_cuts(X, columns, cuts, places)
+        locate_numbers(X, columns.source, columns.missing_right, cuts, places)
         if len(columns.set_source):
-            place_in_sets(X, columns, places)
+            sets = (columns.set_source, columns.set_start, columns.set_codes, columns.outside)
+            locate_codes(X, traversal.CodeSets(*sets), places)
         masked_sums(places, masks, first, last, sums)
 
     def _refusals(self, X: FloatArray) -> BoolArray:
@@ -144,14 +145,14 @@ class TreeKernel:
         return traversal.masked_form(self.forest, self.columns)
 
 
-def stack(models: Sequence[Peeled]) -> TreeKernel | None:
-    """Bring fitted tree classifiers of one family together.
+def stack(models: Sequence[UnwrappedModel]) -> TreeKernel | None:
+    """Stack fitted tree classifiers of one family.
 
     Parameters
     ----------
-    models : sequence of Peeled
+    models : sequence of UnwrappedModel
         LightGBM's, XGBoost's, CatBoost's or scikit-learn's classifiers, all of one class, fitted on the same classes.
-        Their numbers of trees and leaves may differ, and what stands before them.
+        Their numbers of trees and leaves may differ, and so may their preprocessing.
 
     Returns
     -------
@@ -170,53 +171,54 @@ def stack(models: Sequence[Peeled]) -> TreeKernel | None:
     >>> from sklearn.ensemble import GradientBoostingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> fitted = [GradientBoostingClassifier(n_estimators=5, random_state=i).fit(X, y) for i in range(3)]
-    >>> models = [Peeled(model) for model in fitted]
+    >>> models = [UnwrappedModel(model) for model in fitted]
     >>> stack(models).scores(X[:2], slice(None)).shape
     (2, 3)
-    >>> stack([*models, Peeled("a model of another kind")]) is None
+    >>> stack([*models, UnwrappedModel("a model of another kind")]) is None
     True
     """
-    cores = [model.core for model in models]
-    if not cores or len({type(core) for core in cores}) > 1:
+    estimators = [model.estimator for model in models]
+    if not estimators or len({type(estimator) for estimator in estimators}) > 1:
         return None
     members = []
     for model in models:
-        member = read_member(model.core, model.witness)
+        member = read_member(model.estimator, model.probes)
         if member is None:
             return None
         if not member.trees or not _same_task(model, models[0]):
-            raise Unreadable(f"{type(model.core).__name__} without trees, or of other columns than its siblings")
-        if model.front is not None and model.front.sparse and not member.sparse:
-            raise Unreadable(f"{type(model.core).__name__} on sparse matrices")
+            raise Unreadable(f"{type(model.estimator).__name__} without trees, or of other columns than its siblings")
+        if model.preprocessing is not None and model.preprocessing.sparse and not member.sparse:
+            raise Unreadable(f"{type(model.estimator).__name__} on sparse matrices")
         members.append(member)
-    placed = place_splits(members, [model.front for model in models])
-    if placed is None:
-        raise Unreadable(f"{type(cores[0]).__name__} with categories in a column of numbers")
+    rewritten = rewrite_splits(members, [model.preprocessing for model in models])
+    if rewritten is None:
+        raise Unreadable(f"{type(estimators[0]).__name__} with categories in a column of numbers")
     return TreeKernel(
-        forest=assemble(placed[0]),
-        columns=placed[1],
+        forest=assemble(rewritten[0]),
+        columns=rewritten[1],
         probability=members[0].probability,
         rounding=np.array([_rounding(member) for member in members]),
         refused=_refused(models, members),
     )
 
 
-def _same_task(model: Peeled, other: Peeled) -> bool:
-    one, two = model.core, other.core
-    same_columns = model.front is not None or other.front is not None or one.n_features_in_ == two.n_features_in_
+def _same_task(model: UnwrappedModel, other: UnwrappedModel) -> bool:
+    one, two = model.estimator, other.estimator
+    preprocessed = model.preprocessing is not None or other.preprocessing is not None
+    same_columns = preprocessed or one.n_features_in_ == two.n_features_in_
     return len(one.classes_) > 1 and same_columns and np.array_equal(one.classes_, two.classes_)
 
 
-def _refused(models: Sequence[Peeled], members: Sequence[TreeMember]) -> dict[int, BoolArray]:
+def _refused(models: Sequence[UnwrappedModel], members: Sequence[TreeMember]) -> dict[int, BoolArray]:
     """Find the codes and missing values that a member may refuse, though its trees would have an answer."""
     refused: dict[int, BoolArray] = {}
     for model, member in zip(models, members, strict=True):
-        front = Front.plain(int(model.core.n_features_in_)) if model.front is None else model.front
-        accepts = member.missing and (member.sparse_missing or not front.sparse)
-        for output in front.outputs:
-            values = np.array([output.missing]) if output.table is None else output.table
+        before = model.preprocessing or Preprocessing.identity(int(model.estimator.n_features_in_))
+        accepts = member.missing and (member.sparse_missing or not before.sparse)
+        for output in before.outputs:
+            values = np.array([output.missing]) if output.lookup is None else output.lookup
             bad = np.zeros(len(values), dtype=bool) if accepts else np.isnan(values)
-            bad[-1] |= output.source in front.refused
+            bad[-1] |= output.source in before.refuses_missing
             if bad.any():
                 refused[output.source] = refused.get(output.source, False) | bad
     return refused
@@ -236,7 +238,7 @@ def _rounding(member: TreeMember) -> float:
 
 
 def _blocks(n: int, n_columns: int) -> IntArray:
-    """Make room for places, in blocks as even as can be: what pads the last one is computed in vain."""
+    """Allocate places in blocks of even size: what pads the last one is computed in vain."""
     n_blocks = -(-n // traversal.BLOCK)
     block = 16 * -(-n // (16 * max(n_blocks, 1)))
     return np.zeros((n_blocks, n_columns, block), dtype=np.int16)

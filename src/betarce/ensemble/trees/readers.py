@@ -1,26 +1,36 @@
-"""Which reader knows the trees of which classifier."""
+"""Find the reader of a classifier's trees."""
 
 from collections.abc import Callable
 from typing import Any
 
 from betarce.ensemble.foreign import catboost, lightgbm, sklearn_trees, xgboost
-from betarce.ensemble.preprocessing.probe_points import Witness
+from betarce.ensemble.preprocessing.probe_points import ProbePoints
 from betarce.ensemble.trees.forest_arrays import TreeMember
 
 
-def read_member(model: Any, witness: Witness | None = None) -> TreeMember | None:
-    """Read a fitted classifier's trees; None if it is not known to have any.
+def read_member(model: Any, probes: ProbePoints | None = None) -> TreeMember | None:
+    """Read the trees of a fitted classifier; None if it is not known to have any.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    probes : ProbePoints, optional
+        Show every level of every category to CatBoost's reader.
+
+    Returns
+    -------
+    TreeMember or None
 
     Raises
     ------
     Unreadable
-        If they hold what `Tree` cannot say exactly.
+        If `Tree` cannot represent them exactly.
     """
     kind = type(model)
     # By name, so that no library is imported to be compared with; a subclass may override `predict`, so it is out.
     name = (kind.__module__.partition(".")[0], kind.__name__)
     if name == ("catboost", "CatBoostClassifier"):
-        return catboost.read_trees(model, witness)
+        return catboost.read_trees(model, probes)
     reader = READERS.get(name)
     return reader(model) if reader else None
 

@@ -1,6 +1,6 @@
-"""Sums of leaf values: which leaf of every tree a point falls into, and what these leaves add up to.
+"""Find the leaf of every tree that a point falls into, to sum up the leaf values.
 
-Three ways that give the same sums to the bit:
+Three ways give the same sums to the bit:
 
 * `masked_sums`, compiled, for trees of up to 64 leaves. Each split removes the leaves of its left side from a bit mask
   where a point goes right; the lowest bit left is the exit leaf (QuickScorer, Lucchese et al. 2015). No step depends
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from betarce.arrays import AnyArray, FloatArray, IntArray
-from betarce.ensemble.preprocessing.raw_splits import Columns
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble.preprocessing.raw_splits import SplitColumns
 from betarce.ensemble.trees.forest_arrays import ForestArrays, split_levels
 
 # A power of two times such a number has each value in its top bits once: the place of the lowest bit, as a hash.
@@ -24,6 +24,8 @@ N_BUCKETS = 1024
 MOST_CUTS = 32_767
 BLOCK = 128
 WALK_BLOCK = 64
+
+# Compiled functions take no types of other modules: numba checks what it has cached against this file alone.
 
 
 class Cuts(NamedTuple):
@@ -34,6 +36,15 @@ class Cuts(NamedTuple):
     low: FloatArray  # (numbers,)
     per_unit: FloatArray  # (numbers,): buckets per unit above `low`
     bucket: IntArray  # (numbers, N_BUCKETS + 1): how many cuts lie before each bucket
+
+
+class CodeSets(NamedTuple):
+    """The sets of codes that splits compare; see `SplitColumns`."""
+
+    source: IntArray  # (sets,)
+    start: IntArray  # (sets,)
+    n_codes: IntArray  # (sets,)
+    outside: AnyArray
 
 
 class MaskedForest(NamedTuple):
@@ -65,8 +76,8 @@ class WalkedForest(NamedTuple):
     member_start: IntArray
 
 
-def masked_form(forest: ForestArrays, columns: Columns) -> tuple[Cuts, MaskedForest] | None:
-    """Bring a forest into bit masks; None if it has too many leaves or thresholds for that."""
+def masked_form(forest: ForestArrays, columns: SplitColumns) -> tuple[Cuts, MaskedForest] | None:
+    """Convert a forest to bit masks; None if it has too many leaves or thresholds for that."""
     n_numbers = len(columns.source)
     first_leaf, n_leaves = _leaf_spans(forest)
     most_leaves = int(n_leaves[forest.root].max())
@@ -98,7 +109,7 @@ def masked_form(forest: ForestArrays, columns: Columns) -> tuple[Cuts, MaskedFor
         hashing=kind(DE_BRUIJN[bits]),
         shift=kind(bits - int(np.log2(bits))),
     )
-    return _cuts(cuts), masked
+    return index_cuts(cuts), masked
 
 
 def _merged(tree: IntArray, feature: IntArray, cut: IntArray, keep: AnyArray) -> tuple[IntArray, AnyArray]:
@@ -126,7 +137,7 @@ def _leaf_spans(forest: ForestArrays) -> tuple[IntArray, IntArray]:
 
 
 def _hashed_leaves(forest: ForestArrays, splits: IntArray, first_leaf: IntArray, bits: int) -> FloatArray:
-    """Lay each tree's leaf values where the hash of the leaf's bit points to."""
+    """Put the leaf values of each tree where the hash of the leaf's bit points to."""
     # Through the splits: XGBoost leaves pruned nodes in its arrays, and these must not write.
     nodes = np.concatenate([forest.children[2 * splits], forest.children[2 * splits + 1], forest.root])
     leaves = nodes[forest.children[2 * nodes] == nodes]
@@ -137,7 +148,7 @@ def _hashed_leaves(forest: ForestArrays, splits: IntArray, first_leaf: IntArray,
     return table
 
 
-def _cuts(cuts: list[FloatArray]) -> Cuts:
+def index_cuts(cuts: list[FloatArray]) -> Cuts:
     """Lay a grid over each number's cuts, so that a point's place among them is found in a step or two."""
     # Cuts beyond all numbers, that part what is missing from what is not, would stretch the grid.
     usual = [cut[np.abs(cut) < 1e300] for cut in cuts]
@@ -148,7 +159,7 @@ def _cuts(cuts: list[FloatArray]) -> Cuts:
     np.divide(N_BUCKETS - 1, span, out=per_unit, where=span > 1e-300)
     bucket = np.zeros((len(cuts), N_BUCKETS + 1), dtype=np.int32)
     for j, cut in enumerate(cuts):
-        # The same arithmetic as for a point in `place_among_cuts`, or the two might round apart.
+        # The same arithmetic as for a point in `locate_numbers`, or the two might round apart.
         with np.errstate(over="ignore"):
             place = (cut - low[j]) * per_unit[j] if per_unit[j] else np.zeros(len(cut))
         place = np.clip(place, 0, N_BUCKETS - 1).astype(np.int64)
@@ -158,33 +169,33 @@ def _cuts(cuts: list[FloatArray]) -> Cuts:
 
 
 def walked_form(forest: ForestArrays) -> WalkedForest:
-    """Pick what a walk needs."""
+    """Convert a forest to the arrays that a walk needs."""
     return WalkedForest(*(getattr(forest, name) for name in WalkedForest._fields))
 
 
 @cache
 def compiled() -> tuple[Any, Any, Any, Any] | None:
-    """Compile `place_among_cuts`, `place_in_sets`, `masked_sums` and `walked_sums`; None without numba."""
+    """Compile `locate_numbers`, `locate_codes`, `masked_sums` and `walked_sums`; None without numba."""
     try:
         import numba
     except ImportError:
         return None
-    functions = (place_among_cuts, place_in_sets, masked_sums, walked_sums)
+    functions = (locate_numbers, locate_codes, masked_sums, walked_sums)
     try:
         found = [numba.njit(nogil=True, cache=True)(function) for function in functions]
-    except RuntimeError:  # no folder to keep compiled code in
+    except RuntimeError:  # no folder for the cache of compiled code
         found = [numba.njit(nogil=True)(function) for function in functions]
     return found[0], found[1], found[2], found[3]
 
 
-def place_among_cuts(X: FloatArray, columns: Columns, cuts: Cuts, places: IntArray) -> None:
+def locate_numbers(X: FloatArray, source: IntArray, missing_right: BoolArray, cuts: Cuts, places: IntArray) -> None:
     """Write how many cuts lie below each number, in blocks of points: shape (blocks, columns, block)."""
     block = places.shape[2]
     for i in range(X.shape[0]):
-        for j in range(len(columns.source)):
-            x = X[i, columns.source[j]]
+        for j in range(len(source)):
+            x = X[i, source[j]]
             if np.isnan(x):
-                places[i // block, j, i % block] = MOST_CUTS if columns.high[j] else 0
+                places[i // block, j, i % block] = MOST_CUTS if missing_right[j] else 0
                 continue
             # Every step is monotone in x, rounding included: the cuts of earlier buckets are below x for sure.
             bucket = (x - cuts.low[j]) * cuts.per_unit[j]
@@ -204,21 +215,21 @@ def place_among_cuts(X: FloatArray, columns: Columns, cuts: Cuts, places: IntArr
             places[i // block, j, i % block] = first
 
 
-def place_in_sets(X: FloatArray, columns: Columns, places: IntArray) -> None:
+def locate_codes(X: FloatArray, sets: CodeSets, places: IntArray) -> None:
     """Write whether each code lies outside each set, after the numbers."""
-    block, n_numbers = places.shape[2], len(columns.source)
+    block, n_numbers = places.shape[2], places.shape[1] - len(sets.source)
     code = np.zeros(block, dtype=np.int64)
     for b in range(places.shape[0]):
         n = min(block, X.shape[0] - b * block)
         last = -1
-        for j in range(len(columns.set_source)):
-            source, n_codes = columns.set_source[j], columns.set_codes[j]
+        for j in range(len(sets.source)):
+            source, n_codes = sets.source[j], sets.n_codes[j]
             if source != last:
                 for i in range(n):
                     x = X[b * block + i, source]
                     code[i] = n_codes if np.isnan(x) else min(max(int(x), 0), n_codes)
                 last = source
-            outside = columns.outside[columns.set_start[j] : columns.set_start[j] + n_codes + 1]
+            outside = sets.outside[sets.start[j] : sets.start[j] + n_codes + 1]
             for i in range(n):
                 places[b, n_numbers + j, i] = outside[code[i]]
 
@@ -250,7 +261,7 @@ def masked_sums(places: IntArray, forest: MaskedForest, first: int, last: int, s
 
 
 def walked_sums(X: FloatArray, forest: WalkedForest, first: int, last: int, sums: FloatArray) -> None:
-    """Write the sums of members `first` to `last`, from `Columns.values`: shape (points, members, outputs)."""
+    """Write the sums of members `first` to `last`, from `SplitColumns.values`: shape (points, members, outputs)."""
     at = np.empty(WALK_BLOCK, dtype=np.int32)
     sums[:] = 0.0
     for start in range(0, X.shape[0], WALK_BLOCK):
@@ -270,7 +281,7 @@ def walked_sums(X: FloatArray, forest: WalkedForest, first: int, last: int, sums
 
 
 def plain_sums(X: FloatArray, forest: ForestArrays, first: int, last: int) -> FloatArray:
-    """Give the sums of members `first` to `last`, without compiled code, from `Columns.values`.
+    """Give the sums of members `first` to `last`, without compiled code, from `SplitColumns.values`.
 
     Their shape is (points, members, outputs).
     """

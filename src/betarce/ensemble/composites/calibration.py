@@ -1,4 +1,4 @@
-"""Calibrated classifiers: the answer of each fold sent through its curve, and the mean of all folds."""
+"""Calibrated classifiers: the mean over folds of what a calibration curve makes of each answer."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import FloatArray
-from betarce.ensemble.composites.combining import Scored
+from betarce.ensemble.composites.combination import Scored
 from betarce.ensemble.intervals import UNIT, Interval, scored, shares
 
 _EPS = 1e-12  # what scikit-learn adds to a probability before it takes the logarithm
 _FLAT = 1e-9
 
 
-class Steps(NamedTuple):
-    """An isotonic curve: linear between points, flat beyond them."""
+class IsotonicCurve(NamedTuple):
+    """A curve that is linear between points and flat beyond them."""
 
     x: FloatArray
     y: FloatArray
@@ -24,44 +24,46 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The curves of one member.
+    """The calibration curves of one member; see `Combination`.
 
     Attributes
     ----------
     method : {"sigmoid", "isotonic", "temperature"}
     numbers : array of float, shape (folds, outputs, 2)
         Slope and intercept of each sigmoid; in the first place the inverse temperature.
-    steps : tuple of tuple of Steps
+    curves : tuple of tuple of IsotonicCurve
         Isotonic curves by fold and output.
     of_probability : bool
         Whether the curves take probabilities or values of a decision function.
+    final : None
+        The member itself gives the scores.
     """
 
     method: str
     numbers: FloatArray
-    steps: tuple[tuple[Steps, ...], ...] = ()
+    curves: tuple[tuple[IsotonicCurve, ...], ...] = ()
     of_probability: bool = False
     final: object | None = None
 
     @property
     def shape(self) -> Hashable:
         """Kind and number of the curves."""
-        folds = self.numbers.shape[:2] if self.method != "isotonic" else (len(self.steps), len(self.steps[0]))
+        folds = self.numbers.shape[:2] if self.method != "isotonic" else (len(self.curves), len(self.curves[0]))
         return ("calibrated", self.method, self.of_probability, *folds)
 
-    def stacked(self, rules: Sequence["Calibration"], unit: float) -> "CalibrationCombiner":
-        """Bring members together."""
-        numbers = np.stack([rule.numbers for rule in rules])
-        return CalibrationCombiner(self.method, numbers, [rule.steps for rule in rules], self.of_probability, unit)
+    def stacked(self, members: Sequence["Calibration"], unit: float) -> "Calibrations":
+        """Stack the curves of all members."""
+        numbers = np.stack([each.numbers for each in members])
+        return Calibrations(self.method, numbers, [each.curves for each in members], self.of_probability, unit)
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationCombiner:
-    """Curves of many members; see `Combiner`."""
+class Calibrations:
+    """The calibration curves of many members; see `Combiner`."""
 
     method: str
     numbers: FloatArray  # (members, folds, outputs, 2)
-    steps: list[tuple[tuple[Steps, ...], ...]]
+    curves: list[tuple[tuple[IsotonicCurve, ...], ...]]
     of_probability: bool
     unit: float
 
@@ -69,7 +71,7 @@ class CalibrationCombiner:
 
     @property
     def is_smooth(self) -> bool:
-        """Sigmoids have gradients."""
+        """Whether there are gradients: sigmoid curves have them."""
         return self.method == "sigmoid"
 
     def scored(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Scored:
@@ -98,7 +100,7 @@ class CalibrationCombiner:
         return [-slope[:, k] * each * (1 - each) / spread for k, each in enumerate(p)]
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> float:
-        """Nothing but the folds depends on the points."""
+        """Give zero: only the answers depend on the points."""
         return 0.0
 
     def _curved(self, answer: Interval, fold: int, members: slice) -> Interval:
@@ -119,8 +121,8 @@ class CalibrationCombiner:
         n = len(answer.low)
         both = np.concatenate(answer)
         curved = np.empty(both.shape)
-        for j, steps in enumerate(self.steps[members]):
-            for output, (x, y) in enumerate(steps[fold]):
+        for j, curves in enumerate(self.curves[members]):
+            for output, (x, y) in enumerate(curves[fold]):
                 curved[:, j, output] = np.interp(both[:, j, output], x, y)
         low, high = curved[:n], curved[n:]
         # Where both ends lie on one flat piece, the value is known to the bit.
@@ -136,7 +138,7 @@ class CalibrationCombiner:
 
 
 def _settled(folds: Sequence[FloatArray]) -> FloatArray:
-    """Average probabilities that are known to the bit, and put those next to one half on the side of their label.
+    """Average probabilities that are known to the bit, so that one next to one half is on the side of its label.
 
     Isotonic curves are flat over many points, and means of simple fractions are often one half: no close calls, but
     ties, which the first class wins. Both classes are added up as scikit-learn does, in its order.

@@ -1,4 +1,4 @@
-"""scikit-learn's linear models and networks: their weights, as they predict with them."""
+"""Read the weights of scikit-learn's linear models and networks."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from betarce.ensemble.unreadable import Unreadable
 
 
 def read_linear(model: Any) -> tuple[FloatArray, FloatArray, float] | None:
-    """Read weights (outputs, columns), intercepts (outputs,) and the unit of rounding; None if it is not linear."""
+    """Read weights (outputs, columns), intercepts (outputs,) and unit roundoff; None if the model is not linear."""
     from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier, SGDClassifier
     from sklearn.svm import LinearSVC
 
@@ -24,7 +24,7 @@ def read_linear(model: Any) -> tuple[FloatArray, FloatArray, float] | None:
 
 
 def read_mlp(model: Any) -> tuple[list[FloatArray], list[FloatArray], str, AnyArray] | None:
-    """Read the weights, biases, activation and classes of an `MLPClassifier`; None if it is none, or not fitted."""
+    """Read the weights, biases, activation and classes of an `MLPClassifier`; None for other or unfitted models."""
     from sklearn.neural_network import MLPClassifier
 
     if type(model) is not MLPClassifier or not hasattr(model, "classes_"):

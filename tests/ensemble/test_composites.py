@@ -26,11 +26,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from betarce import Ensemble, Network
-from betarce.ensemble.composites.calibrated import Calibration, Steps
+from betarce.ensemble.composites.calibration import Calibration, IsotonicCurve
 from betarce.ensemble.intervals import UNIT, Interval
-from betarce.ensemble.stacked import StackedPart
+from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import SlowMembers
-from tables import bootstrap, columns, front, problem
+from tables import bootstrap, columns, preprocessing, problem
 
 lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")
@@ -167,7 +167,7 @@ def own_labels(models, table):
 
 
 def check_stacked(ensemble):
-    assert {type(part) for _, part in ensemble._parts} == {StackedPart}, ensemble
+    assert {type(group) for _, group in ensemble.groups} == {StackedGroup}, ensemble
     assert "stacked" in repr(ensemble)
 
 
@@ -198,12 +198,12 @@ def test_members_are_asked_themselves_for_few_points_only(name):
     models = trained(MODELS[name], X, y)
     ensemble = Ensemble(models, [0, 1])
     points = 2 * X.std(axis=0) * np.random.default_rng(3).normal(size=(1000, 4))
-    ((_, part),) = ensemble._parts
+    ((_, group),) = ensemble.groups
     asked = []
     for model in models:
         own = type(model).predict
         model.predict = lambda X, own=own, model=model: asked.append(len(X)) or own(model, X)
-    part.labels(points, slice(None))
+    group.labels(points, slice(None))
     assert sum(asked) <= 3
 
 
@@ -293,7 +293,7 @@ def test_means_of_flat_pieces_are_settled_as_scikit_learn_adds_them_up(folds):
     total = np.zeros(2)
     for height in heights:
         total += [1.0 - height, height]
-    curves = tuple((Steps(np.array([0.0, 1.0]), np.array([height, height])),) for height in heights)
+    curves = tuple((IsotonicCurve(np.array([0.0, 1.0]), np.array([height, height])),) for height in heights)
     rule = Calibration("isotonic", np.zeros((len(heights), 1, 2)), curves)
     answer = Interval(np.full((1, 1, 1), 0.3), np.full((1, 1, 1), 0.4))
     scores, doubt = rule.stacked([rule], UNIT).scored([answer] * len(heights), np.zeros((1, 1)), slice(None))
@@ -341,9 +341,9 @@ def test_labels_of_any_kind_are_given_back():
 
 
 PARTS = {
-    "logistic": lambda i: make_pipeline(front(), logistic()),
-    "svm": lambda i: make_pipeline(front("min-max"), LinearSVC()),
-    "forest": lambda i: make_pipeline(front(), forest(i)),
+    "logistic": lambda i: make_pipeline(preprocessing(), logistic()),
+    "svm": lambda i: make_pipeline(preprocessing("min-max"), LinearSVC()),
+    "forest": lambda i: make_pipeline(preprocessing(), forest(i)),
     "lightgbm": lightgbm,
     "xgboost": lambda i: xgboost(i).set_params(enable_categorical=True),
     "hist": lambda i: hist().set_params(categorical_features="from_dtype"),
