@@ -10,7 +10,7 @@ from betarce import Ensemble
 from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import SlowMembers
 from betarce.models.recipe import fresh_copy, seed_everything
-from tables import CATEGORIES, bootstrap, columns, problem
+from mixed_pipelines import CATEGORIES, bootstrap, columns, problem
 
 catboost = pytest.importorskip("catboost", reason="CatBoost is not installed: pip install betarce[catboost]")
 

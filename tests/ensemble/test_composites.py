@@ -30,7 +30,7 @@ from betarce.ensemble.composites.calibration import Calibration, IsotonicCurve
 from betarce.ensemble.intervals import UNIT, Interval
 from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import SlowMembers
-from tables import bootstrap, columns, preprocessing, problem
+from mixed_pipelines import bootstrap, columns, preprocessing, problem
 
 lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")

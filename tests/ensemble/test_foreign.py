@@ -21,7 +21,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from betarce import BetaRCE, Ensemble
 from betarce.errors import SlowMembers
-from tables import bootstrap, columns, preprocessing, problem
+from mixed_pipelines import bootstrap, columns, preprocessing, problem
 
 lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")

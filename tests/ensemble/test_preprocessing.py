@@ -31,7 +31,18 @@ from betarce.ensemble.preprocessing.read_columns import read_preprocessing
 from betarce.ensemble.stacked import StackedGroup
 from betarce.ensemble.unreadable import Unreadable
 from betarce.errors import SlowMembers
-from tables import CATEGORIES, ENCODERS, GROUP, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, preprocessing, problem
+from mixed_pipelines import (
+    CATEGORIES,
+    ENCODERS,
+    GROUP,
+    IMPUTERS,
+    NUMBERS,
+    SCALERS,
+    bootstrap,
+    columns,
+    preprocessing,
+    problem,
+)
 
 
 def group_types(ensemble):

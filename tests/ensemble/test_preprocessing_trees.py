@@ -23,7 +23,18 @@ from betarce import Ensemble
 from betarce.ensemble.generic import GenericGroup
 from betarce.ensemble.stacked import StackedGroup
 from betarce.ensemble.trees import traversal
-from tables import CATEGORIES, ENCODERS, IMPUTERS, NUMBERS, SCALERS, bootstrap, columns, labels, preprocessing, problem
+from mixed_pipelines import (
+    CATEGORIES,
+    ENCODERS,
+    IMPUTERS,
+    NUMBERS,
+    SCALERS,
+    bootstrap,
+    columns,
+    labels,
+    preprocessing,
+    problem,
+)
 
 xgb = pytest.importorskip("xgboost")
 

@@ -14,7 +14,7 @@ from betarce.ensemble.preprocessing.read_columns import read_preprocessing
 from betarce.ensemble.preprocessing.scaling import Op, apply, largest_at_most
 from betarce.ensemble.preprocessing.unwrap import unwrap
 from betarce.ensemble.unreadable import Unreadable
-from tables import SCALERS, columns, preprocessing, problem
+from mixed_pipelines import SCALERS, columns, preprocessing, problem
 
 
 def test_a_front_gives_what_its_transformers_give_to_the_bit():
