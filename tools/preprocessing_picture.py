@@ -18,7 +18,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from betarce import FeatureSpace, load_loan
+from betarce import FeatureSpace
+from betarce.datasets import load_loan
 from betarce.ensemble import linear
 from betarce.ensemble.linear import LinearKernel
 from betarce.ensemble.preprocessing.probe_points import ProbePoints

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import preprocessing_picture
-from betarce import load_loan
+from betarce.datasets import load_loan
 
 
 @pytest.fixture(scope="module")
