@@ -14,8 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import minmax_scale
 from torch import nn
 
-from betarce.models.network import Network
-from betarce.models.network_training import train_networks
+from betarce.models.network import Network, train_networks
 from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, fastest, one_thread
 
 EPOCHS = 20

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
-from betarce.models.network_training import train_networks
+from betarce.models.network import train_networks
 from timing import N_MEMBERS, Record, one_thread
 
 PROCESSES = 7

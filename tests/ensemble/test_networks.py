@@ -16,8 +16,7 @@ from betarce.ensemble.preprocessing.columns import OutputColumn, Preprocessing
 from betarce.ensemble.preprocessing.scaling import Op
 from betarce.ensemble.preprocessing.unwrap import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable
-from betarce.models.network import Network, rounding
-from betarce.models.network_training import train_networks
+from betarce.models.network import Network, rounding, train_networks
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.random((150, 4))

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from betarce.errors import InvalidInput
 from betarce.models import network_training
-from betarce.models.network import Network
-from betarce.models.network_training import _Learner, _task, train_networks
+from betarce.models.network import Network, train_networks
+from betarce.models.network_training import Learner, Settings, make_task
 from betarce.seeding import generator
 
 RANDOM = np.random.default_rng(0)
@@ -35,6 +36,11 @@ def train(n, y=TWO, rows=None, **parameters):
     recipe = Network(**{"max_epochs": 12, **parameters})
     estimators = [clone(recipe).set_params(random_state=seed) for seed in range(n)]
     return train_networks(estimators, X, y, [None] * n if rows is None else rows)
+
+
+def task_of(network, y):
+    settings = Settings(**{field.name: getattr(network, field.name) for field in fields(Settings)})
+    return make_task(settings, network.random_state, y)[0]
 
 
 def cross_entropy(network, X, y):
@@ -62,7 +68,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others():
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
 @pytest.mark.parametrize("together", [1, 160_000, 10_000_000])
 def test_a_network_is_the_same_to_the_bit_in_any_company(y, together, monkeypatch):
-    monkeypatch.setattr(network_training, "_PARAMETERS_TOGETHER", together)
+    monkeypatch.setattr(network_training, "PARAMETERS_TOGETHER", together)
     alone = [Network(random_state=seed, max_epochs=12).fit(X, y) for seed in range(3)]
     for n in (5, 32):
         assert [bits(one) for one in alone] == [bits(one) for one in train(n, y)[:3]]
@@ -106,14 +112,14 @@ def test_early_stopping_restores_the_best_weights(y):
         losses = network.validation_losses_
         assert losses[network.best_epoch_ - 1] == losses.min()
         assert len(losses) == min(network.best_epoch_ + 3, 60)
-        task, _ = _task(network, y, None)
+        task = task_of(network, y)
         again = cross_entropy(network, X[task.validate], y[task.validate])
         assert again == pytest.approx(losses.min(), rel=1e-5)
 
 
 def test_validation_rows_are_a_fifth_and_never_trained_on():
     for seed in range(20):
-        task, _ = _task(Network(random_state=seed), TWO, None)
+        task = task_of(Network(random_state=seed), TWO)
         assert len(task.validate) == 32
         assert sorted([*task.train, *task.validate]) == list(range(160))
 
@@ -121,7 +127,7 @@ def test_validation_rows_are_a_fifth_and_never_trained_on():
 def test_the_training_part_holds_every_class():
     rare = np.array([0] * 30 + [1] * 2 + [2])
     for seed in range(20):
-        task, _ = _task(Network(random_state=seed, validation=0.9), rare, None)
+        task = task_of(Network(random_state=seed, validation=0.9), rare)
         assert set(rare[task.train]) == {0, 1, 2}
 
 
@@ -132,18 +138,16 @@ def test_without_validation_rows_all_epochs_are_run():
 
 
 def gradients(learner, task, X):
-    """Run one step, and give the gradients it used."""
-    found = {}
-    learner._descend = lambda: found.update(gradients=learner.gradients.copy())
-    learner._step(X[task.train][np.newaxis], learner.codebook[task.train_codes][np.newaxis])
-    return found["gradients"][0]
+    """Compute the gradients of one step."""
+    learner.backward(X[task.train][np.newaxis], learner.codebook[task.train_codes][np.newaxis])
+    return learner.gradients[0].copy()
 
 
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
 def test_a_step_agrees_with_torch(y):
     torch = pytest.importorskip("torch")
-    task, _ = _task(Network(neurons=7, dropout=0, hidden_layers=2, random_state=0), y, None)
-    learner = _Learner([task], X)
+    task = task_of(Network(neurons=7, dropout=0, hidden_layers=2, random_state=0), y)
+    learner = Learner([task], X)
     flat = torch.from_numpy(learner.parameters[0].copy()).requires_grad_()
     inputs, start = torch.from_numpy(X[task.train]), 0
     for n_in, n_out in zip(learner.sizes[:-1], learner.sizes[1:], strict=True):
@@ -163,14 +167,14 @@ def test_a_step_agrees_with_torch(y):
     for _ in range(70):
         optimizer.step()
         learner.gradients[:] = found
-        _Learner._descend(learner)
+        learner.descend()
     np.testing.assert_allclose(learner.parameters[0], flat.detach().numpy(), atol=2e-6)
 
 
 def test_dropout_silences_its_share_and_keeps_the_mean():
-    task, _ = _task(Network(dropout=0.4, random_state=0), TWO, None)
-    learner = _Learner([task], X)
-    learner._forward(X[task.train][np.newaxis], 0.4)
+    task = task_of(Network(dropout=0.4, random_state=0), TWO)
+    learner = Learner([task], X)
+    learner.forward(X[task.train][np.newaxis], 0.4)
     kept = learner.kept.mean()
     assert kept == pytest.approx(0.6, abs=0.01)
     assert set(np.unique(learner.slopes)) == {0, np.float32(2**16 / (2**16 - round(0.4 * 2**16)))}

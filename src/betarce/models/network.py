@@ -1,7 +1,7 @@
-"""The paper's neural network, as a scikit-learn classifier."""
+"""The neural network of the paper, as a scikit-learn classifier."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from betarce.arrays import AnyArray, FloatArray
-from betarce.models.network_training import Settings, Trained, train_networks
+from betarce.arrays import AnyArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
+from betarce.models.network_training import Settings, Trained, make_task, train_tasks
 from betarce.seeding import check_seed
 
 _CAUTION = 4.0
@@ -98,7 +99,7 @@ class Network(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
     def fit(self, X: object, y: object) -> Self:
         """Train on points of shape (n, d) and their labels.
 
-        To train many networks, `betarce.models.network_training.train_networks` is faster, with the same result.
+        To train many networks, `betarce.models.network.train_networks` is faster, with the same result.
         """
         train_networks([self], X, y, [None])
         return self
@@ -147,11 +148,92 @@ class Network(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         else:
             self.__dict__.pop("feature_names_in_", None)
 
-    def _adopt(self, trained: Trained, classes: AnyArray) -> None:
-        self.classes_ = classes
-        self.weights_, self.biases_ = trained.weights, trained.biases
-        self.validation_losses_, self.best_epoch_ = trained.validation_losses, trained.best_epoch
-        self.rounding_ = rounding(trained.weights, trained.biases)
+
+def train_networks(
+    estimators: Sequence[Network],
+    X: object,
+    y: object,
+    rows: Sequence[IntArray | None],
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> list[Network]:
+    """Fit many networks on rows of one table, several at a time.
+
+    Each network is a function of its own parameters, its own `random_state` and its own rows: to the bit the same
+    as `estimator.fit(X[rows], y[rows])`.
+
+    Parameters
+    ----------
+    estimators : sequence of Network
+        Fitted in place. Those that differ in shape or in number of rows train one group after the other.
+    X : array-like of shape (n, d)
+        The table that all networks share.
+    y : array-like of shape (n,)
+        Its labels.
+    rows : sequence of int arrays or None
+        For each estimator the rows that it sees, repeats allowed; None for all rows.
+    progress : callable, optional
+        Called with the number of networks that have just finished.
+
+    Returns
+    -------
+    list of Network
+        The estimators, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from betarce.models.network import Network
+    >>> X = np.linspace(0, 1, 200).reshape(-1, 1)
+    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
+    >>> networks = [Network(neurons=64, random_state=seed) for seed in range(3)]
+    >>> trained = train_networks(networks, X, y, [None, None, np.arange(50, 150)])
+    >>> [str(network.predict([[0.9]])[0]) for network in trained]
+    ['yes', 'yes', 'yes']
+    """
+    estimators = list(estimators)
+    if len(rows) != len(estimators):
+        raise InvalidInput(f"`rows` must have one entry per estimator ({len(estimators)}); got {len(rows)}.")
+    if len({id(estimator) for estimator in estimators}) < len(estimators):
+        raise InvalidInput(
+            "`estimators` must be distinct objects; got one of them twice. Pass clones with seeds of their own."
+        )
+    if not estimators:
+        return []
+    inputs, labels = estimators[0]._take_columns(X, y)
+    for estimator in estimators[1:]:
+        estimator._copy_columns(estimators[0])
+    tasks = [
+        make_task(*estimator._settings(), labels, chosen) for estimator, chosen in zip(estimators, rows, strict=True)
+    ]
+    results = train_tasks([task for task, _ in tasks], inputs, progress=progress)
+    for estimator, (_, classes), trained in zip(estimators, tasks, results, strict=True):
+        set_weights(estimator, trained, classes)
+    return estimators
+
+
+def set_weights(network: Network, trained: Trained, classes: AnyArray) -> Network:
+    """Make a network fitted, with weights that were trained before or elsewhere.
+
+    Parameters
+    ----------
+    network : Network
+        Changed in place.
+    trained : Trained
+    classes : array, sorted
+
+    Examples
+    --------
+    >>> one_layer = Trained([np.ones((1, 1), np.float32)], [np.zeros(1, np.float32)], np.empty(0), 0)
+    >>> set_weights(Network(), one_layer, np.array(["no", "yes"])).predict([[-1.0], [1.0]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+    network.classes_ = classes
+    network.n_features_in_ = len(trained.weights[0])
+    network.weights_, network.biases_ = trained.weights, trained.biases
+    network.validation_losses_, network.best_epoch_ = trained.validation_losses, trained.best_epoch
+    network.rounding_ = rounding(trained.weights, trained.biases)
+    return network
 
 
 def rounding(

@@ -1,11 +1,9 @@
-"""Many networks trained as one, each as if it were alone.
+"""Train many networks at once, with the same result as one by one.
 
 Every array has a leading axis, one entry per network: a step of 4 networks costs the same products as 4 steps of one
 network, but one round of Python. A stacked `numpy.matmul` is one BLAS call per entry and everything else is element
-by element, so no bit of a network depends on who trains beside it.
+by element, so no bit of a network depends on the networks that train beside it.
 """
-
-from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +22,16 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.seeding import derive, generator
 
-if TYPE_CHECKING:
-    from betarce.models.network import Network
-
 Float32 = NDArray[np.float32]
 
-_PARAMETERS_TOGETHER = 160_000  # four of the paper's networks; more fall out of the processor's cache
+PARAMETERS_TOGETHER = 160_000  # four of the paper's networks; more fall out of the processor's cache
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # Adam's usual ones
 _NEGLIGIBLE = np.float32(1e-30)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How one network is built and trained; networks train together only if all of this is equal."""
+    """Architecture and training parameters of one network; only networks with equal settings train together."""
 
     hidden_layers: int
     neurons: int
@@ -62,7 +57,7 @@ class Settings:
 
 
 class Trained(NamedTuple):
-    """What training leaves behind: the best weights, and how the loss went."""
+    """The outcome of training: the best weights, and the history of the loss."""
 
     weights: list[Float32]
     biases: list[Float32]
@@ -88,82 +83,47 @@ class Task:
         return (n_features, *[int(self.settings.neurons)] * self.settings.hidden_layers, n_outputs)
 
     def n_parameters(self, n_features: int) -> int:
+        """Give the number of weights and biases."""
         return sum((n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes(n_features)))
 
     @property
     def key(self) -> tuple[Settings, int, int, int]:
-        """Tell which tasks can train together."""
+        """What tasks must share to train together."""
         return self.settings, self.n_classes, len(self.train), len(self.validate)
 
 
-def train_networks(
-    estimators: Sequence[Network],
-    X: object,
-    y: object,
-    rows: Sequence[IntArray | None],
-    *,
-    progress: Callable[[int], None] | None = None,
-) -> list[Network]:
-    """Fit many networks on rows of one table, several at a time.
-
-    Each network is a function of its own parameters, its own `random_state` and its own rows: to the bit the same
-    as `estimator.fit(X[rows], y[rows])`.
+def train_tasks(
+    tasks: Sequence[Task], inputs: Float32, *, progress: Callable[[int], None] | None = None
+) -> list[Trained]:
+    """Train networks on rows of one table, several at a time.
 
     Parameters
     ----------
-    estimators : sequence of Network
-        Fitted in place. Those that differ in shape or in number of rows train one group after the other.
-    X : array-like of shape (n, d)
+    tasks : sequence of Task
+        Those that differ in shape or in number of rows train one group after the other.
+    inputs : array of float32, shape (n, d)
         The table that all networks share.
-    y : array-like of shape (n,)
-        Its labels.
-    rows : sequence of int arrays or None
-        For each estimator the rows that it sees, repeats allowed; None for all rows.
     progress : callable, optional
         Called with the number of networks that have just finished.
 
     Returns
     -------
-    list of Network
-        The estimators, fitted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from betarce.models.network import Network
-    >>> X = np.linspace(0, 1, 200).reshape(-1, 1)
-    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
-    >>> networks = [Network(neurons=64, random_state=seed) for seed in range(3)]
-    >>> trained = train_networks(networks, X, y, [None, None, np.arange(50, 150)])
-    >>> [str(network.predict([[0.9]])[0]) for network in trained]
-    ['yes', 'yes', 'yes']
+    list of Trained
+        In the order of the tasks; each is the same to the bit as if its network were trained alone.
     """
-    estimators = list(estimators)
-    if len(rows) != len(estimators):
-        raise InvalidInput(f"`rows` must have one entry per estimator ({len(estimators)}); got {len(rows)}.")
-    if len({id(estimator) for estimator in estimators}) < len(estimators):
-        raise InvalidInput(
-            "`estimators` must be distinct objects; got one of them twice. Pass clones with seeds of their own."
-        )
-    if not estimators:
-        return []
-    inputs, labels = estimators[0]._take_columns(X, y)
-    for estimator in estimators[1:]:
-        estimator._copy_columns(estimators[0])
-    groups: dict[object, list[tuple[Network, Task, AnyArray]]] = defaultdict(list)
-    for estimator, chosen in zip(estimators, rows, strict=True):
-        task, classes = _task(estimator, labels, chosen)
-        groups[task.key].append((estimator, task, classes))
+    groups: dict[object, list[int]] = defaultdict(list)
+    for place, task in enumerate(tasks):
+        groups[task.key].append(place)
+    results: dict[int, Trained] = {}
     # One thread: the products are small, parallel work is done outside by joblib, and no bit depends on the machine.
     with _blas().limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
         for group in groups.values():
-            together = max(1, _PARAMETERS_TOGETHER // group[0][1].n_parameters(inputs.shape[1]))
+            together = max(1, PARAMETERS_TOGETHER // tasks[group[0]].n_parameters(inputs.shape[1]))
             for start in range(0, len(group), together):
-                part = group[start : start + together]
-                results = _train_together([task for _, task, _ in part], inputs, progress)
-                for (estimator, _, classes), trained in zip(part, results, strict=True):
-                    estimator._adopt(trained, classes)
-    return estimators
+                places = group[start : start + together]
+                trained = _train_together([tasks[place] for place in places], inputs, progress)
+                results.update(zip(places, trained, strict=True))
+    return [results[place] for place in range(len(tasks))]
 
 
 @cache
@@ -171,9 +131,24 @@ def _blas() -> Any:
     return ThreadpoolController()
 
 
-def _task(estimator: Network, labels: AnyArray, rows: IntArray | None) -> tuple[Task, AnyArray]:
-    """Check one network's wishes, then split its rows into a training and a validation part."""
-    settings, seed = estimator._settings()
+def make_task(settings: Settings, seed: int, labels: AnyArray, rows: IntArray | None = None) -> tuple[Task, AnyArray]:
+    """Split the rows of one network into training and validation rows; also give its classes.
+
+    Parameters
+    ----------
+    settings : Settings
+    seed : int
+    labels : array of shape (n,)
+        Of the whole table.
+    rows : array of int, optional
+        The rows that the network sees, repeats allowed; all rows by default.
+
+    Returns
+    -------
+    task : Task
+    classes : array
+        The labels among these rows, sorted.
+    """
     rows = np.arange(len(labels)) if rows is None else np.asarray(rows)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
         raise InvalidInput(f"`rows` must be None or non-empty 1-D int arrays; got {rows!r}.")
@@ -220,7 +195,7 @@ def _layers(flat: Float32, sizes: Sequence[int]) -> tuple[list[Float32], list[Fl
 
 def _train_together(tasks: Sequence[Task], inputs: Float32, progress: Callable[[int], None] | None) -> list[Trained]:
     """Train networks of one shape until each has stopped."""
-    learner, settings = _Learner(tasks, inputs), tasks[0].settings
+    learner, settings = Learner(tasks, inputs), tasks[0].settings
     results: dict[int, Trained] = {}
     places = np.arange(len(tasks))
     best, best_epochs = learner.parameters.copy(), np.zeros(len(tasks), np.intp)
@@ -256,8 +231,8 @@ def _trained(flat: Float32, sizes: Sequence[int], losses: FloatArray, best_epoch
     return Trained([w[0].copy() for w in weights], [b[0, 0].copy() for b in biases], losses, best_epoch)
 
 
-class _Learner:
-    """The parameters of networks of one shape, their gradients, and the buffers of a step."""
+class Learner:
+    """The parameters of networks of one shape, with their gradients and the buffers of a training step."""
 
     def __init__(self, tasks: Sequence[Task], inputs: Float32) -> None:
         self.tasks, self.inputs = list(tasks), inputs
@@ -282,14 +257,14 @@ class _Learner:
         self.ones = np.ones((1, 1, self.batch), np.float32)
 
     def keep(self, stay: BoolArray) -> None:
-        """Let the other networks go; buffers stay as large as they are."""
+        """Keep only some of the networks; buffers stay as large as they are."""
         for name in ("parameters", "gradients", "means", "squares"):
             setattr(self, name, getattr(self, name)[stay])
         for name in ("tasks", "orders", "noises"):
             setattr(self, name, [one for one, stays in zip(getattr(self, name), stay, strict=True) if stays])
 
     def train_epoch(self) -> None:
-        """Show each network its training rows once, in an order of its own."""
+        """Train each network on its training rows once, in an order of its own."""
         orders = [random.permutation(len(self.tasks[0].train)) for random in self.orders]
         pairs = list(zip(self.tasks, orders, strict=True))
         rows = np.stack([task.train[order] for task, order in pairs])
@@ -299,7 +274,7 @@ class _Learner:
             self._step(self.inputs[rows[:, part]], self.codebook[codes[:, part]])
 
     def validation_losses(self) -> FloatArray:
-        """Give each network's mean cross-entropy on the rows kept aside; NaN where there are none."""
+        """Give each network's mean cross-entropy on its validation rows; NaN where there are none."""
         rows = np.stack([task.validate for task in self.tasks])
         codes = np.stack([task.validate_codes for task in self.tasks])
         if rows.shape[1] == 0:
@@ -308,7 +283,7 @@ class _Learner:
         for start in range(0, rows.shape[1], self.batch):
             part = slice(start, start + self.batch)
             targets = self.codebook[codes[:, part]]
-            logits = self._forward(self.inputs[rows[:, part]], dropout=0.0)[1].astype(np.float64)
+            logits = self.forward(self.inputs[rows[:, part]], dropout=0.0)[1].astype(np.float64)
             if logits.shape[2] == 1:
                 total += (np.logaddexp(0, logits) - logits * targets).sum(axis=(1, 2))
             else:
@@ -316,8 +291,8 @@ class _Learner:
         losses: FloatArray = total / rows.shape[1]
         return losses
 
-    def _forward(self, X: Float32, dropout: float) -> tuple[list[Float32], Float32]:
-        """Give the inputs of all layers and the logits, shapes (m, n, units); leaves the slopes for `_step`."""
+    def forward(self, X: Float32, dropout: float) -> tuple[list[Float32], Float32]:
+        """Give the inputs of all layers and the logits, shapes (m, n, units); the slopes are left for `backward`."""
         m, n, _ = X.shape
         weights, biases = _layers(self.parameters, self.sizes)
         threshold = min(round(dropout * 2**16), 2**16 - 1)
@@ -346,9 +321,13 @@ class _Learner:
         return self.kept[: shape[0], :size].reshape(shape)
 
     def _step(self, X: Float32, targets: Float32) -> None:
-        """Go forward, then back through the layers, then down the gradient."""
+        self.backward(X, targets)
+        self.descend()
+
+    def backward(self, X: Float32, targets: Float32) -> None:
+        """Compute the gradients of the loss on rows of shape (m, n, d), with targets of shape (m, n, outputs)."""
         m, n, _ = X.shape
-        layers, logits = self._forward(X, self.settings.dropout)
+        layers, logits = self.forward(X, self.settings.dropout)
         weights, _ = _layers(self.parameters, self.sizes)
         weight_gradients, bias_gradients = _layers(self.gradients, self.sizes)
         delta = expit(logits) if logits.shape[2] == 1 else softmax(logits, axis=2)
@@ -364,10 +343,12 @@ class _Learner:
                 multiply(delta, weights[depth].transpose(0, 2, 1), out=before)
                 before *= self.slopes[depth - 1, :m, :n]
                 delta = before
-        self._descend()
 
-    def _descend(self) -> None:
-        """Take Adam's step; means and squares are sums without their factor (1 - beta), to save two passes."""
+    def descend(self) -> None:
+        """Take one step of Adam, which overwrites the gradients.
+
+        Means and squares are sums without their factor (1 - beta), to save two passes.
+        """
         self.n_steps += 1
         size = np.sqrt((1 - _BETA2) / (1 - _BETA2**self.n_steps))
         rate = self.settings.learning_rate * (1 - _BETA1) / (1 - _BETA1**self.n_steps) / size

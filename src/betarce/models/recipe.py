@@ -17,7 +17,7 @@ from betarce.checks import check_unmasked
 from betarce.engines.threads import one_thread
 from betarce.errors import InvalidInput, UnusableModel
 from betarce.features import RawTable
-from betarce.models.network import Network
+from betarce.models.network import Network, train_networks
 from betarce.seeding import derive
 
 _NETWORKS_AT_ONCE = 32
@@ -145,8 +145,6 @@ class Recipe:
 
 def _train_networks(estimator: Network, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome] | None:
     """Train many networks as one; None if that fails, so that each is tried alone and the culprit named."""
-    from betarce.models.network_training import train_networks
-
     recipe = Recipe(estimator)
     try:
         estimators = [recipe.unfitted(retraining) for retraining in retrainings]

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from betarce.arrays import AnyArray, IntArray
 from betarce.errors import InvalidInput, UnusableModel, require
-from betarce.models.network import Network
+from betarce.models.network import Network, set_weights
 from betarce.models.network_training import Float32, Trained
 
 if TYPE_CHECKING:
@@ -83,11 +83,9 @@ def network_from_torch(
     weights[-1], biases[-1] = (_for_sorted_classes(part, order) for part in (weights[-1], biases[-1]))
     network = Network(hidden_layers=len(weights) - 1)
     network.set_params(**_built_as(weights, dropouts))
-    network.n_features_in_ = len(weights[0])
     if feature_names is not None:
         network.feature_names_in_ = _names(feature_names, len(weights[0]))
-    network._adopt(Trained(weights, biases, np.empty(0), 0), labels[order])
-    return network
+    return set_weights(network, Trained(weights, biases, np.empty(0), 0), labels[order])
 
 
 def network_to_torch(network: Network) -> torch.nn.Sequential:
