@@ -229,11 +229,11 @@ _RULE_PARTS: Mapping[str, Any] = {
 def _plain_form(form: Form) -> dict[str, Any]:
     names = [_plain_name(name) for name in form.names]
     if isinstance(form, PandasForm):
-        dtypes = [_plain_dtype(dtype) for dtype in form.dtypes]
+        dtypes = [plain_dtype(dtype) for dtype in form.dtypes]
         return {"kind": "pandas", "names": names, "dtypes": dtypes, "blanks": [_plain_blank(v) for v in form.blanks]}
     if isinstance(form, ArrayForm):
-        dtypes = [_plain_dtype(dtype) for dtype in form.dtypes]
-        return {"kind": "array", "names": names, "dtype": _plain_dtype(form.dtype), "dtypes": dtypes}
+        dtypes = [plain_dtype(dtype) for dtype in form.dtypes]
+        return {"kind": "array", "names": names, "dtype": plain_dtype(form.dtype), "dtypes": dtypes}
     if isinstance(form, NarwhalsForm):
         dtypes = [_plain_narwhals(form.schema[name]) for name in form.names]
         return {"kind": "narwhals", "names": names, "dtypes": dtypes, "library": str(form.backend.value)}
@@ -247,9 +247,11 @@ def _form(data: Mapping[str, Any]) -> Form:
     match data["kind"]:
         case "pandas":
             blanks = tuple(_BLANKS[blank] for blank in data["blanks"])
-            return PandasForm(names, tuple(_dtype(dtype) for dtype in data["dtypes"]), blanks)
+            return PandasForm(names, tuple(dtype_of_plain(dtype) for dtype in data["dtypes"]), blanks)
         case "array":
-            return ArrayForm(names, _dtype(data["dtype"]), tuple(_dtype(dtype) for dtype in data["dtypes"]))
+            return ArrayForm(
+                names, dtype_of_plain(data["dtype"]), tuple(dtype_of_plain(dtype) for dtype in data["dtypes"])
+            )
         case "narwhals":
             nw = require("narwhals.stable.v2", extra="polars", purpose="A table that is not of pandas")
             pairs = [(name, _narwhals_type(dtype, nw)) for name, dtype in zip(names, data["dtypes"], strict=True)]
@@ -261,7 +263,8 @@ def _plain_blank(value: Any) -> str:
     return "None" if value is None else "NA" if value is pd.NA else "NaT" if value is pd.NaT else "nan"
 
 
-def _plain_dtype(dtype: Any) -> dict[str, Any]:
+def plain_dtype(dtype: Any) -> dict[str, Any]:
+    """Write the dtype of a column as plain data."""
     match dtype:
         case np.dtype() if dtype.kind in _NUMPY_KINDS and dtype.names is None:
             return {"numpy": dtype.str}
@@ -270,7 +273,7 @@ def _plain_dtype(dtype: Any) -> dict[str, Any]:
             return {
                 "categories": _plain_values(index),
                 "ordered": bool(dtype.ordered),
-                "of": _plain_dtype(index.dtype),
+                "of": plain_dtype(index.dtype),
             }
         case pd.StringDtype():
             # The storage that pandas chose by itself may be another one elsewhere.
@@ -291,7 +294,8 @@ def _from_name(name: str) -> Any:
         return None
 
 
-def _dtype(data: Mapping[str, Any]) -> Any:
+def dtype_of_plain(data: Mapping[str, Any]) -> Any:
+    """Read the dtype of a column from plain data."""
     match data:
         case {"numpy": str(name)}:
             dtype = np.dtype(name)
@@ -299,7 +303,7 @@ def _dtype(data: Mapping[str, Any]) -> Any:
                 raise ValueError(f"no column has the dtype {name!r}")
             return dtype
         case {"categories": values, "ordered": ordered, "of": of}:
-            return pd.CategoricalDtype(pd.Index(list(_values(values) or ()), dtype=_dtype(of)), _truth(ordered))
+            return pd.CategoricalDtype(pd.Index(list(_values(values) or ()), dtype=dtype_of_plain(of)), _truth(ordered))
         case {"string": None | str() as storage, "blank": blank}:
             return _string_dtype(storage, _BLANKS[blank])
         case {"arrow": "string" | "large_string" as name}:

@@ -1,5 +1,6 @@
 """scikit-learn's trees: their compiled code trusts the numbers of its nodes, so those of a file are checked first."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,15 +27,42 @@ def _read_tree(data: Any, reader: "Reader") -> Any:
 
     shape, *parts = (reader.read(part) for part in data)
     state = dict(zip(_PARTS, parts, strict=True))
-    n_features, nodes = shape[0], state["nodes"]
+    _check_tree(state, shape[0])
+    tree = Tree(*shape)
+    tree.__setstate__(state)
+    return tree
+
+
+def _check_tree(state: Mapping[str, Any], n_features: int) -> None:
+    nodes = state["nodes"]
     left, right, feature = (nodes[name].astype(np.int64) for name in ("left_child", "right_child", "feature"))
     inner = left != -1
     _check_nodes(left, right, feature, inner, n_features)
     if state["node_count"] != len(nodes) or (right[~inner] != -1).any():
         raise CorruptFile("a tree has other nodes than it says")
-    tree = Tree(*shape)
-    tree.__setstate__(state)
-    return tree
+
+
+def check_inside(model: object) -> None:
+    """Check the trees of a model that another library rebuilt, wherever they are in it."""
+    seen: set[int] = set()
+    waiting: list[Any] = [model]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, (str, bytes, int, float)):
+            continue
+        seen.add(id(value))
+        if isinstance(value, np.ndarray):
+            waiting += value.ravel().tolist() if value.dtype.kind == "O" else []
+        elif isinstance(value, Mapping):
+            waiting += [*value.values()]
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            waiting += [*value]
+        elif type(value).__module__ == "sklearn.tree._tree":
+            _, shape, state = value.__reduce__()
+            _check_tree(state, shape[0])
+        elif hasattr(value, "__dict__"):
+            check_object(value)
+            waiting += [*vars(value).values()]
 
 
 def check_object(value: Any) -> None:
