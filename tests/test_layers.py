@@ -1,50 +1,58 @@
-"""Imports point down only."""
+"""The house stands as it was drawn: imports point down, nobody needs the paper, the picture shows the code."""
 
-import ast
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
-import betarce
-
-SOURCE = Path(betarce.__file__).parent
-LAYERS = [
-    {"errors", "exports", "seeding", "arrays", "checks", "parameters", "progress", "safe_text", "storage"},
-    {"posterior", "plotting", "targets"},
-    {"features", "rules", "datasets", "tables"},
-    {"models", "search", "engines"},
-    {"ensemble", "spaces"},
-    {"explainers", "members"},
-    {"robustify", "results"},
-    {"runs"},
-    {"comparison", "metrics", "demo"},
-    {"paper"},
-    {"cli", "__main__"},
-]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-FILES = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
+import house
 
 
-def top_level_name(path):
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", house.source_files(), ids=lambda path: str(path.relative_to(house.SOURCE)))
 def test_imports_point_down_only(path):
-    own = top_level_name(path)
-    for node in ast.walk(ast.parse(path.read_text())):
-        modules = []
-        if isinstance(node, ast.ImportFrom):
-            modules = [node.module or ""]
-            if node.module == "betarce":
-                modules = [f"betarce.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        for module in modules:
-            parts = module.split(".")
-            if parts[0] == "betarce" and len(parts) > 1 and parts[1] != own:
-                assert LEVEL[parts[1]] <= LEVEL[own], f"{own} (layer {LEVEL[own]}) imports {module}"
+    own = house.package_of(path)
+    for module in house.imports_of(path):
+        other = module.split(".")[1]
+        if other != own:
+            assert house.LEVEL[other] <= house.LEVEL[own], f"{own} (layer {house.LEVEL[own]}) imports {module}"
 
 
-def test_every_module_has_a_layer():
-    assert {top_level_name(path) for path in FILES} <= set(LEVEL)
+def test_every_package_has_a_layer_and_a_sentence():
+    assert {house.package_of(path) for path in house.source_files()} == set(house.LEVEL)
+    for names in house.LAYERS:
+        for name, sentence in names.items():
+            assert sentence.endswith("."), name
+
+
+def test_no_two_packages_need_each_other():
+    graph = house.import_graph()
+    free = set()
+    while ready := {name for name, others in graph.items() if name not in free and others <= free}:
+        free |= ready
+    assert sorted(set(graph) - free) == [], "these import each other in a circle"
+
+
+def test_the_picture_shows_the_code():
+    assert house.PICTURE.read_text(encoding="utf-8") == house.picture(), "run `python tools/house.py`"
+
+
+def test_only_two_commands_need_the_paper():
+    needing = {
+        str(path.relative_to(house.SOURCE))
+        for path in house.source_files()
+        if house.package_of(path) != "paper"
+        if any(module.split(".")[1] == "paper" for module in house.imports_of(path))
+    }
+    assert needing == {"cli/reproduce.py", "cli/figures.py"}
+
+
+def test_without_the_paper_all_else_works():
+    code = (
+        "import sys; sys.modules['betarce.paper'] = None\n"
+        "import betarce\n"
+        "for name in betarce.__all__: getattr(betarce, name)\n"
+        "from typer.testing import CliRunner; from betarce.cli import app\n"
+        "print(*[CliRunner().invoke(app, words).exit_code for words in (['size'], ['figures'])])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "0 1\n"

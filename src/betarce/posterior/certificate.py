@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile, InvalidInput
 
 if TYPE_CHECKING:
     from betarce.posterior.guarantee import Guarantee
+
+
+def fingerprint(point: FloatArray) -> str:
+    """Give a short digest that ties a certificate to the exact values of its point.
+
+    Examples
+    --------
+    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0]))
+    True
+    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0000001]))
+    False
+    """
+    # Adding zero turns -0.0 into 0.0: they are the same value to every model. So are all kinds of NaN.
+    values = np.ascontiguousarray(point, dtype="<f8") + 0.0
+    values[np.isnan(values)] = np.nan
+    return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)

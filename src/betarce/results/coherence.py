@@ -18,9 +18,9 @@ from betarce.features import FeatureSpace, Rule
 from betarce.features.plausible import check_rule_parts, survives
 from betarce.features.stored import LostFunction
 from betarce.posterior import Certificate
+from betarce.posterior.certificate import fingerprint
 from betarce.results.ladder import least_quorum
 from betarce.results.result import RobustCounterfactual, Which
-from betarce.robustify.certify import fingerprint
 
 _TOLERANCE = 1e-9  # of a distance, and of a derived column, that another machine computed
 _FINGERPRINT = re.compile("[0-9a-f]{16}")

@@ -1,6 +1,5 @@
 """Votes on points: who may vote, and what the vote says."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -12,26 +11,11 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.members import Members
 from betarce.posterior import Certificate, Guarantee
+from betarce.posterior.certificate import fingerprint
 from betarce.search import Ladders
 from betarce.targets import named, plain
 
 _STRIDE = 16  # rungs that are put to the vote at a time
-
-
-def fingerprint(point: FloatArray) -> str:
-    """Give a short digest that ties a certificate to the exact values of its point.
-
-    Examples
-    --------
-    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0]))
-    True
-    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0000001]))
-    False
-    """
-    # Adding zero turns -0.0 into 0.0: they are the same value to every model. So are all kinds of NaN.
-    values = np.ascontiguousarray(point, dtype="<f8") + 0.0
-    values[np.isnan(values)] = np.nan
-    return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
 
 
 def certify_points(points: FloatArray, targets: BoolArray, members: Members, guarantee: Guarantee) -> list[Certificate]:
