@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install $(PIP_OPTIONS)
 PAPER := .venv-paper
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench guarantee limit methods paper matrix lowest check format lint types clean
+.PHONY: help demo test bench guarantee limit advice methods paper matrix lowest check format lint types clean
 
 help:                      ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,10 +23,15 @@ bench: $(VENV)/test        ## measure the speed-ups as ratios in one run
 	@$(BIN)/python bench/run.py
 
 guarantee: $(VENV)/test    ## does the promise hold? simulate, resume, write docs/guarantee.md
+	@$(if $(wildcard ../shared/reference),BETARCE_REFERENCE_DIR=../shared/reference) \
+	  $(BIN)/betarce reproduce guarantee --out docs/results/guarantee
 	@$(BIN)/python bench/guarantee.py
 
 limit: $(VENV)/test        ## how far from the closest point possible? writes docs/limits.md
 	@$(BIN)/python bench/limit.py
+
+advice: $(VENV)/test       ## what people are told on mixed tables; writes the table of docs/methods.md
+	@$(BIN)/python bench/advice.py
 
 methods: $(VENV)/test      ## all methods side by side; writes the table of docs/methods.md
 	@$(BIN)/python bench/methods.py

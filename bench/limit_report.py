@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from betarce.paper.tables.markdown import text_table
 from limit_oracle import PROVEN
-from pages import replace_block, table
+from pages import replace_block
 
 ORACLE_COLUMNS = ("data", "model", "rows", "rows that move", "mean L1", "proven", "largest gap", "validity")
 RATIO_COLUMNS = (
@@ -89,7 +90,7 @@ def write_report(results: Path, page: Path) -> None:
         print("No cell has been run: nothing to report.")
         return
     cells.sort(key=lambda cell: (cell["family"] != "logistic", cell["data"]))
-    oracles, ratios = table(ORACLE_COLUMNS, oracle_rows(cells)), table(RATIO_COLUMNS, ratio_rows(cells))
+    oracles, ratios = text_table(ORACLE_COLUMNS, oracle_rows(cells)), text_table(RATIO_COLUMNS, ratio_rows(cells))
     goals = "\n".join(f"* {line}" for line in goal_lines(cells))
     text = f"### The oracle\n\n{oracles}\n\n### Ours over the oracle\n\n{ratios}\n\n### Goals\n\n{goals}"
     replace_block(page, "limit", text)

@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 import betarce as brce
 from betarce.datasets import load
 from betarce.errors import BetarceWarning, DataUnavailable
-from pages import replace_block, table
+from betarce.paper.tables.markdown import text_table
+from pages import replace_block
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 METHODS = [
@@ -75,7 +76,7 @@ def main() -> None:
         [line["cell"], line["method"], *("-" if np.isnan(line[c]) else f"{line[c]:.2f}" for c in COLUMNS)]
         for _, line in pd.concat(parts).iterrows()
     ]
-    replace_block(PAGE, "methods", table(("cell", "method", *COLUMNS.values()), rows))
+    replace_block(PAGE, "methods", text_table(("cell", "method", *COLUMNS.values()), rows))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """Measured tables inside pages that are otherwise written by hand."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 BEGIN, END = "<!-- {} begin: measured, not written by hand -->", "<!-- {} end -->"
 
@@ -13,10 +11,3 @@ def replace_block(page: Path, name: str, text: str) -> None:
     before, _, rest = page.read_text().partition(begin)
     _, _, after = rest.partition(end)
     page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
-
-
-def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Write a Markdown table."""
-    head = list(columns)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)

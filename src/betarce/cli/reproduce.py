@@ -1,8 +1,9 @@
 """`betarce reproduce`."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
 
 import typer
 
@@ -15,9 +16,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
+    from betarce.cli.terminal import Console
+    from betarce.paper.guarantee.plan import GuaranteePlan
+    from betarce.paper.plan import Plan
+    from betarce.paper.runner import Report, State
+
 
 def reproduce(
-    plan: Annotated[str, typer.Argument(help="smoke, paper, confidence, members, or a TOML file.", show_default=False)],
+    plan: Annotated[
+        str, typer.Argument(help="smoke, paper, confidence, members, guarantee, or a TOML file.", show_default=False)
+    ],
     out: Annotated[Path, typer.Option(help="Folder of results; what is finished in it is kept.", show_default=False)],
     jobs: Annotated[int, typer.Option(help="Cells at a time on this machine; -1 for one per core.")] = -1,
     engine: Annotated[
@@ -46,42 +54,95 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Run the experiments of a plan, then write its tables and figures; stop at any time, the same command goes on."""
-    from rich.markup import escape
-
     from betarce.cli.terminal import Console
     from betarce.engines.engine import ENGINES
-    from betarce.errors import InvalidInput
-    from betarce.paper.plan_file import plan_text, read_plan
-    from betarce.paper.records import breakdowns, finished_cells, records_table, summary
-    from betarce.paper.reproduction import write_reproduction
-    from betarce.paper.reuse import Reuse
-    from betarce.paper.runner import State, choose_cells, run_plan, survey
+    from betarce.paper.guarantee.plan import GuaranteePlan
+    from betarce.paper.plan_file import read_experiment
 
     console = Console(highlight=False, stderr=json)
     with friendly_errors():
         check_choice("--engine", engine, ENGINES)
         check_jobs(jobs)
-        chosen = read_plan(plan)
+        chosen = read_experiment(plan)
+        work: Work = (
+            _Guarantee(chosen, out, only, reuse, rerun, retry_failed)
+            if isinstance(chosen, GuaranteePlan)
+            else _Comparison(chosen, plan, out, only, reuse, rerun, retry_failed)
+        )
+        states = work.states()
+        _announce(states, console, each=dry_run)
+        if dry_run:
+            if json:
+                print_json({"cells": states})
+            return
+        report = work.run(n_jobs=jobs, engine=engine, address=address)
+        _tell(report, console, out)
+        page = work.write(console)
+    if json:
+        print_json({**asdict(report), "records": str(out / "cells"), "report": str(page)})
+    for name, error in report.failed.items():
+        typer.secho(in_terminal(f"Failed: {name}: {error}"), err=True, fg="red")
+    if report.failed:
+        raise typer.Exit(1)
+
+
+class Work(Protocol):
+    """A plan of some kind, with all that was asked for."""
+
+    def states(self) -> dict[str, "State"]:
+        """Say how far each cell is, by name."""
+        ...
+
+    def run(self, **where: Any) -> "Report":
+        """Run the cells that are not finished."""
+        ...
+
+    def write(self, console: "Console") -> Path:
+        """Write what came out, say so, and name the page to begin with."""
+        ...
+
+
+class _Comparison:
+    """Methods side by side, as in the paper."""
+
+    def __init__(
+        self,
+        chosen: "Plan",
+        name: str,
+        out: Path,
+        only: str,
+        reuse: Path | None,
+        rerun: list[str] | None,
+        retry_failed: bool,
+    ) -> None:
+        from betarce.errors import InvalidInput
+        from betarce.paper.reuse import Reuse
+
         if rerun and reuse is None:
             raise InvalidInput("--rerun needs --reuse, the records for all other methods. Without both, all are run.")
-        earlier = None if reuse is None else Reuse.of(reuse, chosen, rerun or ())
-        cells = choose_cells(chosen, only)
-        states = survey(chosen, out, cells)
-        counts = {state: list(states.values()).count(state) for state in get_args(State)}
-        shown = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
-        console.print(f"{len(cells)} cells: {shown}.")
-        if dry_run:
-            for cell, state in states.items():
-                console.print(f"  {escape(cell.name)}: {state}", soft_wrap=True)
-            if json:
-                print_json({"cells": {cell.name: state for cell, state in states.items()}})
-            return
-        where: dict[str, Any] = {"n_jobs": jobs, "engine": engine, "address": address}
-        report = run_plan(chosen, out, only=only, retry_failed=retry_failed, reuse=earlier, **where)
-        for name in report.damaged:
-            console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
-        finished = finished_cells(chosen, out, chosen.cells)
-        records = records_table([(cell, content) for cell, content in finished if only in cell.name])
+        self._earlier = None if reuse is None else Reuse.of(reuse, chosen, rerun or ())
+        self._plan, self._name, self._out, self._only, self._retry = chosen, name, out, only, retry_failed
+
+    def states(self) -> dict[str, "State"]:
+        from betarce.paper.runner import choose_cells, survey
+
+        found = survey(self._plan, self._out, choose_cells(self._plan, self._only))
+        return {cell.name: state for cell, state in found.items()}
+
+    def run(self, **where: Any) -> "Report":
+        from betarce.paper.runner import run_plan
+
+        return run_plan(self._plan, self._out, only=self._only, retry_failed=self._retry, reuse=self._earlier, **where)
+
+    def write(self, console: "Console") -> Path:
+        from rich.markup import escape
+
+        from betarce.paper.plan_file import plan_text
+        from betarce.paper.records import breakdowns, finished_cells, records_table, summary
+        from betarce.paper.reproduction import write_reproduction
+
+        finished = finished_cells(self._plan, self._out, self._plan.cells)
+        records = records_table([(cell, content) for cell, content in finished if self._only in cell.name])
         console.print(methods_table(summary(records)))
         broken = breakdowns(records)
         for method, base, reason, n in broken:
@@ -89,21 +150,78 @@ def reproduce(
             console.print(f"{escape(method)}{start} broke down in {n} cells: {escape(reason)}", soft_wrap=True)
         if broken:
             console.print("When the reason is gone, --retry-failed runs these cells again.")
-        console.print(
-            f"{len(report.done)} cells done, {len(report.skipped)} skipped as finished before, "
-            f"{len(report.failed)} failed. Records are in {escape(str(out / 'cells'))}.",
-            soft_wrap=True,
-        )
+        page = self._out / "report" / "README.md"
         if finished:
             with friendly_warnings(), console.status("Writing tables and figures"):
-                write_reproduction(chosen, finished, out / "report", plan_text=plan_text(plan))
-            console.print(f"Tables and figures: {escape(str(out / 'report' / 'README.md'))}.", soft_wrap=True)
-    if json:
-        print_json({**asdict(report), "records": str(out / "cells"), "report": str(out / "report" / "README.md")})
-    for name, error in report.failed.items():
-        typer.secho(in_terminal(f"Failed: {name}: {error}"), err=True, fg="red")
-    if report.failed:
-        raise typer.Exit(1)
+                write_reproduction(self._plan, finished, self._out / "report", plan_text=plan_text(self._name))
+            console.print(f"Tables and figures: {escape(str(page))}.", soft_wrap=True)
+        return page
+
+
+class _Guarantee:
+    """The simulation of the guarantee over fits."""
+
+    def __init__(
+        self,
+        chosen: "GuaranteePlan",
+        out: Path,
+        only: str,
+        reuse: Path | None,
+        rerun: list[str] | None,
+        retry_failed: bool,
+    ) -> None:
+        from betarce.errors import InvalidInput
+
+        for option, value in (("--reuse", reuse), ("--rerun", rerun), ("--retry-failed", retry_failed)):
+            if value:
+                raise InvalidInput(f"{option} is for comparisons of methods, not for a simulation of the guarantee.")
+        self._plan, self._out, self._only = chosen, out, only
+
+    def states(self) -> dict[str, "State"]:
+        from betarce.paper.guarantee.run import guarantee_cells, guarantee_states
+
+        found = guarantee_states(self._plan, self._out, guarantee_cells(self._plan, self._only))
+        return {cell.name: state for cell, state in found.items()}
+
+    def run(self, **where: Any) -> "Report":
+        from betarce.paper.guarantee.run import run_guarantee
+
+        return run_guarantee(self._plan, self._out, only=self._only, **where)
+
+    def write(self, console: "Console") -> Path:
+        from rich.markup import escape
+
+        from betarce.paper.guarantee.run import write_guarantee
+
+        files = write_guarantee(self._plan, self._out)
+        for path in files.values():
+            console.print(f"Wrote {escape(str(path))}", soft_wrap=True)
+        return files.get("summary", self._out / "report")
+
+
+def _announce(states: Mapping[str, "State"], console: "Console", *, each: bool) -> None:
+    """Say how far the cells are."""
+    from rich.markup import escape
+
+    from betarce.paper.runner import State
+
+    counts = {state: list(states.values()).count(state) for state in get_args(State)}
+    console.print(f"{len(states)} cells: {', '.join(f'{n} {state}' for state, n in counts.items() if n)}.")
+    for name, state in states.items() if each else ():
+        console.print(f"  {escape(name)}: {state}", soft_wrap=True)
+
+
+def _tell(report: "Report", console: "Console", out: Path) -> None:
+    """Say what became of the cells."""
+    from rich.markup import escape
+
+    for name in report.damaged:
+        console.print(f"The file of {escape(name)} was damaged; the cell was run again.", soft_wrap=True)
+    console.print(
+        f"{len(report.done)} cells done, {len(report.skipped)} skipped as finished before, "
+        f"{len(report.failed)} failed. Records are in {escape(str(out / 'cells'))}.",
+        soft_wrap=True,
+    )
 
 
 def methods_table(summary: "pd.DataFrame") -> "Table":

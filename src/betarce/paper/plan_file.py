@@ -17,6 +17,7 @@ from betarce.datasets import PAPER_NAMES
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.explainers import EXPLAINERS
 from betarce.models.families import FAMILIES
+from betarce.paper.guarantee.plan import GuaranteePlan, guarantee_plan_of
 from betarce.paper.plan import Method, Plan
 from betarce.parameters import parameters_of
 from betarce.posterior import Prior, check_prior
@@ -38,26 +39,51 @@ def shipped_plans() -> dict[str, Path]:
     Examples
     --------
     >>> sorted(shipped_plans())
-    ['confidence', 'members', 'paper', 'smoke']
+    ['confidence', 'guarantee', 'members', 'paper', 'smoke']
     """
     folder = Path(str(files("betarce.paper") / "plans"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
+def read_experiment(plan: str | os.PathLike[str]) -> Plan | GuaranteePlan:
+    """Read a plan of any kind: the name of one that is shipped, or a path to a TOML file.
+
+    The key ``kind`` says which: "comparison" (the default) or "guarantee".
+
+    Examples
+    --------
+    >>> len(read_experiment("guarantee").cells)
+    36
+    """
+    path, document = _document(plan)
+    kind = document.pop("kind", "comparison")
+    if kind == "guarantee":
+        return guarantee_plan_of(document, what=str(path))
+    if kind != "comparison":
+        raise InvalidInput(f"{path}, key 'kind': must be 'comparison' or 'guarantee'; got {kind!r}.")
+    return plan_of(document, what=str(path))
+
+
 def read_plan(plan: str | os.PathLike[str]) -> Plan:
-    """Read a plan: the name of one that is shipped, or a path to a TOML file.
+    """Read a plan of a comparison: the name of one that is shipped, or a path to a TOML file.
 
     Examples
     --------
     >>> [cell.name for cell in read_plan("smoke").cells]
     ['breast_cancer-logistic-bootstrap-fold0', 'breast_cancer-lightgbm-bootstrap-fold0']
     """
+    experiment = read_experiment(plan)
+    if not isinstance(experiment, Plan):
+        raise InvalidInput(f"{_path(plan)}, key 'kind': a comparison is wanted here; got a plan of the guarantee.")
+    return experiment
+
+
+def _document(plan: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     path, text = _path(plan), plan_text(plan)
     try:
-        document = parse_toml(text)
+        return path, dict(parse_toml(text))
     except CorruptFile as error:
         raise InvalidInput(f"{path} is {error}.") from error
-    return plan_of(document, what=str(path))
 
 
 def plan_text(plan: str | os.PathLike[str]) -> str:

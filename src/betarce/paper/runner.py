@@ -1,12 +1,12 @@
-"""A plan, carried out: every cell that is not finished yet becomes one file of records."""
+"""Run a plan: every cell that is not finished yet becomes one file."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from betarce.engines import engine as engines
 from betarce.errors import CorruptFile, InvalidInput
@@ -19,6 +19,16 @@ from betarce.storage.files import write_whole
 
 State = Literal["finished", "incomplete", "missing", "damaged"]
 """Of a cell: "incomplete" means that its file is sound, but some method could not run."""
+
+
+class Named(Protocol):
+    """A cell of any plan: hashable, and named after its file."""
+
+    @property
+    def name(self) -> str: ...
+
+
+AnyCell = TypeVar("AnyCell", bound=Named)
 
 
 @dataclass(frozen=True)
@@ -95,32 +105,73 @@ def run_plan(
     cells = choose_cells(plan, only)
     states = survey(plan, out, cells)
     shared = Path(out).resolve() / "shared"
+    open_folder(shared, out)
+    return run_cells(
+        states,
+        partial(_computed, plan=plan, shared=shared, reuse=reuse),
+        partial(path_of, out=out),
+        retry_failed=retry_failed,
+        n_jobs=n_jobs,
+        engine=engine,
+        address=address,
+        verbose=verbose,
+    )
+
+
+def run_cells(
+    states: Mapping[AnyCell, State],
+    compute: Callable[[AnyCell], str],
+    path: Callable[[AnyCell], Path],
+    *,
+    retry_failed: bool = False,
+    n_jobs: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    verbose: int = 0,
+) -> Report:
+    """Run the cells that are not finished; write each file when its cell is done, whole or not at all.
+
+    Parameters
+    ----------
+    states : mapping of cell to state
+        All cells, and how far each is.
+    compute : callable
+        Takes a cell and gives the text of its file. Workers must be able to import it.
+    path : callable
+        Takes a cell and says where its file is.
+    retry_failed, n_jobs, engine, address, verbose :
+        As in `run_plan`.
+    """
     settled = ("finished",) if retry_failed else ("finished", "incomplete")
     open_cells = [cell for cell, state in states.items() if state not in settled]
-    try:
-        for folder in (path_of(cells[0], out).parent, shared):
-            folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InvalidInput(f"`out` must be a folder; {os.fspath(out)!r} is a file.") from None
     failed: dict[str, str] = {}
     if open_cells:  # a cluster is not started for nothing
+        open_folder(path(open_cells[0]).parent, path(open_cells[0]).parent)
         with (
-            engines.engine(engine, address=address, n_jobs=n_jobs) as compute,
+            engines.engine(engine, address=address, n_jobs=n_jobs) as mapped,
             progress("Running cells", total=len(open_cells), verbose=verbose) as advance,
-            closing(compute(partial(_computed, plan=plan, shared=shared, reuse=reuse), open_cells)) as outcomes,
+            closing(mapped(compute, open_cells)) as outcomes,
         ):
             for cell, text, error in outcomes:
-                error = error or _write(cell, out, text)
+                error = error or _write(path(cell), text)
                 if error:
                     failed[cell.name] = error
                 advance(1)
     done = [cell.name for cell in open_cells if cell.name not in failed]
     return Report(
         done,
-        [cell.name for cell in cells if cell not in open_cells],
+        [cell.name for cell in states if cell not in open_cells],
         [cell.name for cell in open_cells if states[cell] == "damaged" and cell.name in done],
         {cell.name: failed[cell.name] for cell in open_cells if cell.name in failed},
     )
+
+
+def open_folder(folder: Path, out: str | os.PathLike[str]) -> None:
+    """Make a folder for results; `out` is how the user called it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InvalidInput(f"`out` must be a folder; {os.fspath(out)!r} is a file.") from None
 
 
 def _state(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> State:
@@ -133,11 +184,11 @@ def _state(cell: Cell, plan: Plan, out: str | os.PathLike[str]) -> State:
     return "incomplete" if any(record["status"] == "failed" for record in records) else "finished"
 
 
-def _write(cell: Cell, out: str | os.PathLike[str], text: str) -> str:
+def _write(path: Path, text: str) -> str:
     """Write the file of a cell; say why if that failed."""
     try:
-        write_whole(path_of(cell, out), text)
-    except Exception as error:  # noqa: BLE001 - one cell must not stop the others; its error is reported
+        write_whole(path, text)
+    except OSError as error:  # one cell must not stop the others; its error is reported
         return f"{type(error).__name__}: {error}"
     return ""
 

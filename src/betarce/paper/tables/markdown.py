@@ -1,4 +1,6 @@
-"""Frames as Markdown."""
+"""Tables as Markdown."""
+
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -34,6 +36,21 @@ def markdown_table(frame: pd.DataFrame, *, digits: int = 3, left: int = 0) -> st
     lines = [[text(name), *map(written, row)] for name, row in zip(frame.index, frame.to_numpy(object), strict=True)]
     rule = "|" + ":---|" * left + "---:|" * (len(head) - left)
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, *lines]).replace("\n", f"\n{rule}\n", 1)
+
+
+def text_table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Write cells that are text already as a Markdown table.
+
+    Examples
+    --------
+    >>> print(text_table(("data", "rows"), [("car", 1728)]))
+    | data | rows |
+    | --- | --- |
+    | car | 1728 |
+    """
+    head = list(columns)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 def one_line(value: object) -> str:

@@ -1,15 +1,12 @@
-"""Tables of the guarantee simulation, from the files of its cells."""
+"""Tables of the simulation, from the files of its cells."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from guarantee_cells import GUARANTEES
-from guarantee_simulation import FORMAT, METHODS
-from pages import table
+from betarce.paper.guarantee.simulation import METHODS
+from betarce.paper.tables.markdown import text_table
 
 Saved = dict[str, Any]
 COLUMNS = (
@@ -33,21 +30,15 @@ COLUMNS = (
 GOAL_MEAN, GOAL_P5, GOAL_RATIO = 0.95, 0.93, 0.40
 
 
-def read_cells(results: Path, seeds: Sequence[int]) -> list[Saved]:
-    """Read the files of all cells of some seeds."""
-    files = [json.loads(path.read_text()) for path in sorted(results.glob("*.json"))]
-    return [one for one in files if one.get("format") == FORMAT and one["cell"]["seed"] in seeds]
-
-
 def report(cells: Sequence[Saved]) -> dict[str, str]:
     """Write a summary, and one table for each guarantee."""
     summaries, sections = [], []
-    for delta, confidence in GUARANTEES:
+    guarantees = dict.fromkeys((one["cell"]["delta"], one["cell"]["confidence"]) for one in cells)
+    for delta, confidence in sorted(guarantees, reverse=True):
         some = [one for one in cells if (one["cell"]["delta"], one["cell"]["confidence"]) == (delta, confidence)]
-        if some:
-            title = f"### delta {delta:g}, confidence {confidence:g}"
-            summaries.append(f"{title}\n\n{size(some)}\n\n{summary(some)}")
-            sections.append(f"{title}\n\n{table(COLUMNS, [line for one in some for line in lines(one)])}")
+        title = f"### delta {delta:g}, confidence {confidence:g}"
+        summaries.append(f"{title}\n\n{size(some)}\n\n{summary(some)}")
+        sections.append(f"{title}\n\n{text_table(COLUMNS, [line for one in some for line in lines(one)])}")
     return {"summary": "\n\n".join(summaries), "cells": "\n\n".join(sections)}
 
 
@@ -150,7 +141,7 @@ def summary(cells: Sequence[Saved]) -> str:
                 [method, "rows with an answer", f"{finds[fewest]:.3f}", fewest, "", mean],
                 *distance_row(cells, method),
             ]
-    return table(("method", "what", "worst", "cell", "goal", "all cells"), rows)
+    return text_table(("method", "what", "worst", "cell", "goal", "all cells"), rows)
 
 
 def worst(known: Mapping[str, Saved], what: str, error: str, goal: float) -> list[str]:

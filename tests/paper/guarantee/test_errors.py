@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from guarantee_errors import by_fit, judge, judged_again, share_over_fits
+from betarce.paper.guarantee.errors import by_fit, judge, judged_again, share_over_fits
 
 DELTA = 0.9
 

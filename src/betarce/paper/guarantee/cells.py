@@ -1,7 +1,6 @@
-"""What is simulated: the cells, with their tables, model families and spaces."""
+"""Cells of the simulation: their tables, model families and spaces."""
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,17 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
-import betarce as brce
+from betarce import datasets
 from betarce.arrays import AnyArray, IntArray
-from betarce.features import Rule
+from betarce.features import Rule, decrease_only, immutable, increase_only, one_of, transitions
 from betarce.models.families import paper_model
 from betarce.seeding import generator
+from betarce.spaces import Architecture
 
 DATA = ("diabetes", "breast_cancer", "heloc", "wine", "loan")
 FAMILIES = ("logistic", "lightgbm", "forest", "network")
 SPACES = ("bootstrap", "seed", "architecture")
-VARIED = ("diabetes", "breast_cancer")  # under every space; the others under Bootstrap alone
-GUARANTEES = ((0.9, 0.95), (0.9, 0.9), (0.8, 0.95), (0.8, 0.9))  # delta, confidence; the first is the default
+DEFAULT_GUARANTEE = (0.9, 0.95)  # delta, confidence
 
 # The one place that says how many members search and certify under the default guarantee.
 OURS: dict[str, Any] = {"n_models": "auto"}
@@ -40,12 +39,12 @@ FOREST_RANGES = {
 }
 NAMES = ["purpose", "housing", "education"]
 RULES: dict[str, Rule] = {
-    "age": brce.immutable(),
-    "income": brce.increase_only(),
-    "debt": brce.decrease_only(),
-    "education": brce.increase_only(),
-    "housing": brce.transitions({"rent": ["with family"]}),
-    "term_months": brce.one_of([12, 24, 36, 48, 60, 72, 84]),
+    "age": immutable(),
+    "income": increase_only(),
+    "debt": decrease_only(),
+    "education": increase_only(),
+    "housing": transitions({"rent": ["with family"]}),
+    "term_months": one_of([12, 24, 36, 48, 60, 72, 84]),
 }
 
 
@@ -64,7 +63,7 @@ class Cell:
     def name(self) -> str:
         """Give the name of the cell's file, without its ending."""
         name = f"{self.data}-{self.family}-{self.space}-{self.seed}"
-        return name if self.guarantee == GUARANTEES[0] else f"{name}-{self.delta:g}-{self.confidence:g}"
+        return name if self.guarantee == DEFAULT_GUARANTEE else f"{name}-{self.delta:g}-{self.confidence:g}"
 
     @property
     def guarantee(self) -> tuple[float, float]:
@@ -80,16 +79,6 @@ class Cell:
     def n_paper_fits(self) -> int:
         """Give in how many fits the paper's form runs as well."""
         return N_PAPER_FITS.get(self.family, 5)
-
-
-def grid(seed: int, guarantee: tuple[float, float] = GUARANTEES[0]) -> list[Cell]:
-    """List the 36 cells of a seed, those that take longest first."""
-    settings = product(reversed(FAMILIES), reversed(DATA), SPACES)
-    return [
-        Cell(data, family, space, seed, *guarantee)
-        for family, data, space in settings
-        if space == "bootstrap" or data in VARIED
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +99,7 @@ def tables(cell: Cell) -> Tables:
 
 def scaled(cell: Cell) -> Tables:
     """Split a data set of the paper and scale it by its training part, as the paper does."""
-    data = brce.datasets.load(cell.data, download=False)
+    data = datasets.load(cell.data, download=False)
     X, y = data.X.to_numpy(float), data.y.to_numpy()
     train, test = split(cell, len(X))
     low, high = X[train].min(axis=0), X[train].max(axis=0)
@@ -120,7 +109,7 @@ def scaled(cell: Cell) -> Tables:
 
 def loans(cell: Cell) -> Tables:
     """Take the synthetic loans as they are: names, whole numbers and rules, and a pipeline around the model."""
-    data = brce.datasets.load_loan()
+    data = datasets.load_loan()
     train, test = split(cell, len(data.X))
     numbers = MinMaxScaler() if cell.family in ("logistic", "network") else "passthrough"
     others = [name for name in data.X.columns if name not in NAMES]
@@ -147,4 +136,4 @@ def model_of(family: str) -> Any:
 def space_of(cell: Cell) -> Any:
     """Give the space of a cell; the paper has no ranges for forests."""
     forest = cell.family == "forest" and cell.space == "architecture"
-    return brce.Architecture(FOREST_RANGES) if forest else cell.space
+    return Architecture(FOREST_RANGES) if forest else cell.space

@@ -1,14 +1,14 @@
 """Our method on recorded runs of the authors' implementation: same explained models, rows and base points.
 
-The recordings are a folder of cells beside the repository (``../shared/reference``, or ``BETARCE_REFERENCE_DIR``); this
-table is left out where there is none.
+The recordings are a folder of cells that ``BETARCE_REFERENCE_DIR`` names; this table is left out where there is none.
 """
 
 import gzip
 import json
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-import betarce as brce
 from betarce.arrays import AnyArray, BoolArray
+from betarce.errors import BetarceWarning
 from betarce.models.families import paper_model
-from guarantee_cells import OURS
-from pages import table
+from betarce.paper.guarantee.cells import OURS
+from betarce.paper.tables.markdown import text_table
+from betarce.robustify import BetaRCE
 
-ROOT = Path(__file__).parents[1]
-FOLDER = Path(os.environ.get("BETARCE_REFERENCE_DIR", ROOT.parent / "shared" / "reference"))
 FAMILIES = {"lr": "logistic", "lgbm": "lightgbm", "nn": "network"}
 DELTA, CONFIDENCE = 0.9, 0.95
 N_AUDIT = {"logistic": 500, "lightgbm": 500, "network": 200}
@@ -38,6 +37,18 @@ COLUMNS = (
     "beyond / authors",
     "truly >= 0.9",
 )
+
+
+@dataclass(frozen=True)
+class RecordedCell:
+    """One recorded run of the authors' implementation."""
+
+    folder: str
+
+    @property
+    def name(self) -> str:
+        """The name of the cell's file, without its ending."""
+        return f"reference-{Path(self.folder).name}"
 
 
 class Recorded(ClassifierMixin, BaseEstimator):
@@ -89,16 +100,17 @@ def forward(X: AnyArray, layers: list[list[AnyArray]]) -> AnyArray:
     return values[:, 0]
 
 
-def compare(folder: Path) -> dict[str, Any]:
+def compare(cell: RecordedCell) -> dict[str, Any]:
     """Explain the rows of one recorded cell from its base points, and measure both results."""
+    folder = Path(cell.folder)
     _, short, space = folder.name.rsplit("_", 2)
     family = FAMILIES[short]
     kept = np.load(folder / "data.npz")
     X, y = kept["X_train"].astype(float), kept["y_train"].astype(int)
     originals, bases, theirs = (kept[key].astype(float) for key in ("x_orig", "base_cf", "rob_cf"))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brce.errors.BetarceWarning)
-        rce = brce.BetaRCE(
+        warnings.simplefilter("ignore", BetarceWarning)
+        rce = BetaRCE(
             Recorded(recorded_log_odds(folder), paper_model(family)),
             space=space.lower(),
             delta=DELTA,
@@ -137,25 +149,24 @@ def distances(bases: AnyArray, allowed: AnyArray, ours: AnyArray, theirs: AnyArr
     }
 
 
-def tasks() -> dict[str, Callable[[], dict[str, Any]]]:
-    """Give what there is to compare, by the name of its file."""
-    folders = (path.parent for path in sorted(FOLDER.glob("*/data.npz")) if list(path.parent.glob("models_*")))
-    return {f"reference-{folder.name}": partial(compare, folder) for folder in folders}
+def recorded_cells() -> list[RecordedCell]:
+    """List the recorded runs that are on this machine; none without ``BETARCE_REFERENCE_DIR``."""
+    root = os.environ.get("BETARCE_REFERENCE_DIR")
+    found = sorted(Path(root).glob("*/data.npz")) if root else []
+    return [RecordedCell(str(path.parent)) for path in found if list(path.parent.glob("models_*"))]
 
 
-def report(results: Path) -> str:
+def recorded_table(comparisons: Iterable[Mapping[str, Any]]) -> str:
     """Lay out all comparisons that were made; empty without any."""
-    rows = []
-    for path in sorted(results.glob("reference-*.json")):
-        one = json.loads(path.read_text())
-        rows.append(
-            [
-                one["cell"],
-                f"{one['n_theirs']} of {one['n_rows']}",
-                f"{one['n_ours']} of {one['n_rows']}",
-                *(f"{one[f'l1_{name}']:.3f}" for name in ("theirs", "ours", "forced", "beyond")),
-                f"{one['l1_beyond'] / one['l1_theirs']:.2f}",
-                f"{one['true']:.2f}",
-            ]
-        )
-    return table(COLUMNS, rows) if rows else ""
+    rows = [
+        [
+            one["cell"],
+            f"{one['n_theirs']} of {one['n_rows']}",
+            f"{one['n_ours']} of {one['n_rows']}",
+            *(f"{one[f'l1_{name}']:.3f}" for name in ("theirs", "ours", "forced", "beyond")),
+            f"{one['l1_beyond'] / one['l1_theirs']:.2f}",
+            f"{one['true']:.2f}",
+        ]
+        for one in comparisons
+    ]
+    return text_table(COLUMNS, rows) if rows else ""

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
-import betarce as brce
+import betarce
 from betarce.arrays import BoolArray, FloatArray
+from betarce.errors import BetarceWarning
+from betarce.paper.guarantee.cells import OURS, PAPER, Cell, Tables, space_of, tables
+from betarce.paper.guarantee.errors import judge, share_over_fits
+from betarce.results.result import Result
+from betarce.robustify import BetaRCE
 from betarce.seeding import derive, generator
-from guarantee_cells import OURS, PAPER, Cell, Tables, space_of, tables
-from guarantee_errors import judge, share_over_fits
 
 FORMAT = 2
 METHODS = ("ours", "closest", "paper")
@@ -27,15 +30,15 @@ class Scene:
     cell: Cell
     tables: Tables
     model: Any
-    auditor: brce.BetaRCE
+    auditor: BetaRCE
     rows: Any
     bases: Any
     n_base_missing: int
     n_audit: int
 
-    def fit(self, number: int, settings: dict[str, Any]) -> brce.BetaRCE:
+    def fit(self, number: int, settings: dict[str, Any]) -> BetaRCE:
         """Draw members for one fit; its number decides which."""
-        rce = brce.BetaRCE(
+        rce = BetaRCE(
             self.model,
             space=space_of(self.cell),
             base=None,
@@ -78,7 +81,7 @@ def simulate(cell: Cell, n_fits: int, n_audit: int | None = None) -> dict[str, A
     """
     started, started_cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brce.errors.BetarceWarning)
+        warnings.simplefilter("ignore", BetarceWarning)
         scene = prepare(cell, n_audit or cell.n_audit)
         answers = [each for number in range(n_fits) for each in one_fit(scene, number)]
         votes = audit(scene, answers)
@@ -86,7 +89,7 @@ def simulate(cell: Cell, n_fits: int, n_audit: int | None = None) -> dict[str, A
         "format": FORMAT,
         "cell": asdict(cell),
         "asked": settings_of(cell, n_fits, n_audit),
-        "version": brce.__version__,
+        "version": betarce.__version__,
         "n_audit": scene.n_audit,
         "n_rows": len(scene.rows),
         "n_base_missing": scene.n_base_missing,
@@ -112,14 +115,14 @@ def prepare(cell: Cell, n_audit: int) -> Scene:
     return Scene(cell, data, scout.model_, scout, rows, bases, len(found) - len(kept), n_audit)
 
 
-def varied_model(cell: Cell, data: Tables) -> brce.BetaRCE:
+def varied_model(cell: Cell, data: Tables) -> BetaRCE:
     """Train the model until it knows two classes: one that answers one class everywhere has nothing to explain.
 
     The explainer around it has two members and promises next to nothing; it finds bases, and draws the audit members
     under a seed of its own.
     """
     for attempt in range(_MOST_ATTEMPTS):
-        scout = brce.BetaRCE(
+        scout = BetaRCE(
             data.model,
             space=space_of(cell),
             base="growing-spheres",
@@ -148,7 +151,7 @@ def one_fit(scene: Scene, number: int) -> Iterator[Answers]:
         yield answers_of("paper", number, paper, paper.explain(scene.rows, base_points=scene.bases))
 
 
-def answers_of(method: str, fit: int, rce: brce.BetaRCE, result: brce.Result) -> Answers:
+def answers_of(method: str, fit: int, rce: BetaRCE, result: Result) -> Answers:
     """Keep the points that were handed out, and what they cost; a row without an answer counts as not found."""
     rows = np.flatnonzero(result.certified)
     items = [result[int(i)] for i in rows]

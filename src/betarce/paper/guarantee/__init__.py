@@ -1,0 +1,1 @@
+"""The simulation of the guarantee: many fits, audited by fresh members that nothing has seen."""
