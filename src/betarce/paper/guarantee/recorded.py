@@ -51,7 +51,7 @@ class RecordedCell:
         return f"reference-{Path(self.folder).name}"
 
 
-class Recorded(ClassifierMixin, BaseEstimator):
+class Recorded(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A model that is known by its log-odds only; to retrain it is to train a new one of its family."""
 
     def __init__(self, log_odds: Callable[[AnyArray], AnyArray], family_model: Any) -> None:

@@ -21,7 +21,8 @@ AnyCell = Cell | RecordedCell
 
 def guarantee_cells(plan: GuaranteePlan, only: str = "") -> list[AnyCell]:
     """Give the cells whose name holds `only`, and the authors' recorded runs where there are some."""
-    cells: list[AnyCell] = [cell for cell in [*plan.cells, *recorded_cells()] if only in cell.name]
+    everything: list[AnyCell] = [*plan.cells, *recorded_cells()]
+    cells = [cell for cell in everything if only in cell.name]
     if not cells:
         raise InvalidInput(f"`only` must be part of the name of a cell, such as {plan.cells[0].name!r}; got {only!r}.")
     return cells

@@ -201,8 +201,8 @@ def summed_up(scene: Scene, method: str, answers: list[Answers], votes: list[Boo
     runs = []
     for each, agree in chosen:
         kept = judge(agree.sum(axis=1), scene.n_audit, cell.delta)
-        share = float(kept.mean()) if len(kept) else None
-        runs.append({**each.record, "votes": agree.sum(axis=1).tolist(), "share": share})
+        own = float(kept.mean()) if len(kept) else None
+        runs.append({**each.record, "votes": agree.sum(axis=1).tolist(), "share": own})
     fits = np.repeat([each.fit for each, _ in chosen], [len(agree) for _, agree in chosen])
     rng = generator(cell.seed, cell.name, "audit again", method)
     share = share_over_fits(np.concatenate([agree for _, agree in chosen]), fits, cell.delta, rng)
