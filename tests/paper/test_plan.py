@@ -172,7 +172,8 @@ def test_what_is_missing_is_named():
 
 def test_files_that_are_no_plans_say_so(tmp_path):
     with pytest.raises(
-        InvalidInput, match=r"There is no plan 'smok': neither a file, nor one of .*: confidence, guarantee, members, paper, smoke"
+        InvalidInput,
+        match=r"There is no plan 'smok': neither a file, nor one of .*: confidence, guarantee, members, paper, smoke",
     ):
         read_plan("smok")
     with pytest.raises(InvalidInput, match="There is no plan"):
