@@ -554,7 +554,7 @@ def test_what_a_result_was_made_with_comes_back(explained, tmp_path):
     again = Result.load(tmp_path / "result.json")
     assert again.made_with == result.made_with == result[:2].made_with
     assert again.made_with["model"] == "LogisticRegression"
-    assert again.made_with["certifying_members"] == len(rce.certifying_members_)
+    assert again.made_with["certifying_members"] == len(rce.members_.certifying)
     assert again.made_with["training_rows"] == 60
     assert again.made_with["betarce"] == brce.__version__
 

@@ -61,7 +61,7 @@ def test_the_answer_is_on_its_own_ladder(rce):
 
 def test_ladders_keep_no_answer_below_one_half(rce):
     lowest = least_quorum(rce.guarantee_, 60)
-    assert lowest == brce.Guarantee(0.5, 0.9).quorum(60)
+    assert lowest == brce.Guarantee(0.5, 0.9, reserve=0.5).quorum(60)
     assert all((item.ladder.n_least >= lowest).all() for item in rce.explain(X[205:212]))
     [item] = rce.explain(X[205])
     with pytest.raises(InvalidInput, match=r"`delta` must be at least 0\.5: no lower answer is recorded; got 0\.4"):

@@ -15,7 +15,7 @@ from betarce.posterior.guarantee import Guarantee, check_vote_decides
 from betarce.posterior.prior import Prior
 from betarce.storage.files import digest
 
-FORMAT = 2
+FORMAT = 3
 _KIND = "betarce_certificate"
 _DIGEST = "digest"
 _TOLERANCE = 1e-9  # of a bound that another machine or version of scipy computed
@@ -75,7 +75,7 @@ def from_plain(data: Any) -> Certificate:
 def _check_format(stated: Any) -> None:
     if type(stated) is int and 0 < stated < FORMAT:
         raise CorruptFile(
-            f"This certificate has format {stated}, of an older version of betarce, and no digest over its fields; "
+            f"This certificate has format {stated}, of an older version of betarce, which says less than it should; "
             f"this version reads format {FORMAT}. Certify the point again."
         )
     if type(stated) is not int or stated != FORMAT:
@@ -94,11 +94,11 @@ def _certificate(fields: Mapping[str, Any]) -> Certificate:
 
 
 def _guarantee(data: Any) -> Guarantee:
-    _check_names(data, ["delta", "confidence", "prior", "tail"], "`guarantee`")
+    _check_names(data, ["delta", "confidence", "prior", "tail", "reserve"], "`guarantee`")
     _check_names(data["prior"], ["a", "b"], "`prior`")
     a, b = (_number(data["prior"][name], name) for name in ("a", "b"))
-    delta, confidence = (_typed(data[name], name, float) for name in ("delta", "confidence"))
-    return Guarantee(delta, confidence, Prior(a, b), _typed(data["tail"], "tail", str))
+    delta, confidence, reserve = (_typed(data[name], name, float) for name in ("delta", "confidence", "reserve"))
+    return Guarantee(delta, confidence, Prior(a, b), _typed(data["tail"], "tail", str), reserve)
 
 
 def _check_names(data: Any, names: list[str], what: str) -> None:

@@ -1,6 +1,6 @@
 """The guarantee that is asked for, with the votes that it takes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ class Guarantee:
         "exact" (default), "jeffreys", "uniform", or (a, b).
     tail : {"one-sided", "two-sided"}
         "two-sided" puts only half of 1 - confidence below the bound.
+    reserve : float
+        The share of the allowed error that a vote must leave unused, in [0, 1), where there are enough models for that.
+        It raises the quorum, not the bound that a vote vouches for.
 
     Examples
     --------
@@ -39,18 +42,23 @@ class Guarantee:
     98
     >>> print(guarantee.certify(98, 103))
     98 of 103 fresh models agree: valid for >= 90 % with 95 % confidence
+    >>> Guarantee(delta=0.9, confidence=0.95, reserve=0.5).quorum(298), guarantee.quorum(298)
+    (279, 277)
     """
 
     delta: float = 0.9
     confidence: float = 0.95
     prior: Prior = EXACT
     tail: Tail = "one-sided"
+    reserve: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("delta", "confidence"):
             check_share(name, getattr(self, name))
         object.__setattr__(self, "prior", check_prior(self.prior))
         tail_mass(self.confidence, self.tail)
+        if not isinstance(self.reserve, (int, float)) or not 0 <= self.reserve < 1:
+            raise InvalidInput(f"`reserve` must be a share in [0, 1); got {self.reserve!r}.")
 
     def lower_bound(self, n_agree: int | IntArray, n_models: int | IntArray) -> FloatArray:
         """Give the rate that so many votes vouch for; see `betarce.posterior.lower_bound`."""
@@ -71,7 +79,7 @@ class Guarantee:
         return reaches(self.delta, n_agree, n_models, confidence=self.confidence, prior=self.prior, tail=self.tail)
 
     def quorum(self, n_models: int) -> int:
-        """Give the least number of agreeing models that certifies.
+        """Give the least number of agreeing models that certifies, with the reserve if so many models can give it.
 
         Raises
         ------
@@ -80,9 +88,12 @@ class Guarantee:
         """
         if _check_count("n_models", n_models) > _MOST_MODELS:
             raise InvalidInput(f"`n_models` must be at most {_MOST_MODELS:,}; got {n_models:,}.")
-        agree = np.arange(n_models + 1)
-        passing = np.flatnonzero(self.certifies(agree, n_models))
-        if passing.size == 0:
+        if self.reserve:
+            strict = replace(self, confidence=1 - (1 - self.confidence) * (1 - self.reserve), reserve=0.0)
+            plain = replace(self, reserve=0.0)
+            return (strict if strict.min_models() <= n_models else plain).quorum(n_models)
+        passing = np.flatnonzero(self.certifies(np.arange(n_models + 1), n_models))
+        if not passing.size:
             raise UnreachableGuarantee(
                 f"{n_models} model{'s' * (n_models != 1)} cannot certify delta={self.delta:g} at confidence="
                 f"{self.confidence:g}, even if all agree: at least {self.min_models()} are needed. "
@@ -136,6 +147,8 @@ class Guarantee:
         >>> guarantee.efficient_size(100, at_most=100)
         89
         """
+        if self.reserve:
+            return replace(self, reserve=0.0).efficient_size(near, at_most=at_most)
         near = _check_count("near", near)
         if near < self.min_models():
             size = self.min_models()

@@ -1,7 +1,7 @@
 """From rows to answers: bases first, then the ladders of the search, then the vote of those that decide."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from betarce.robustify.batch import Batch, wanted
 from betarce.robustify.blocking import with_advice
 from betarce.robustify.certify import certificates_by, walk_ladders
 from betarce.robustify.rows import Rows
+from betarce.robustify.sizes import RESERVE
 from betarce.robustify.statuses import answers, unreadable
 from betarce.robustify.steer import Steering
 from betarce.search import Ladders, Search, Task
@@ -60,6 +61,8 @@ class Answering:
         # A point at the edge of the quorum would fail a second vote about every other time.
         quorum = guarantee.quorum(n) if members.steered else n
         guarantee.quorum(len(members.voters))
+        if not members.steered:
+            guarantee = replace(guarantee, reserve=RESERVE[problem.model.kind])
         return cls(problem, search, base, Steering(search, problem, members.search, quorum), guarantee, seed)
 
     def answers(self, rows: Rows, members: Members) -> list[RobustCounterfactual]:

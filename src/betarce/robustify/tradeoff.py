@@ -1,6 +1,6 @@
 """What more robustness costs: distance against the certified bound, for one row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -60,7 +60,7 @@ class Frontier:
         The walk of each delta is a test of its own: look at one of them, or split 1 - confidence among them.
         """
         try:
-            quorum = Guarantee(delta, self.guarantee.confidence, self.guarantee.prior).quorum(self.n_models)
+            quorum = replace(self.guarantee, delta=delta).quorum(self.n_models)
         except UnreachableGuarantee:
             return None
         passed = rungs_passed(self._votes, quorum)

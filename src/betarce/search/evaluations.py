@@ -1,7 +1,5 @@
 """Points that a search asked about: how deep, at what cost, and what is left of the budget."""
 
-from functools import cached_property
-
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
@@ -52,11 +50,6 @@ class Evaluations:
         self.archive = Archive(above, points.shape[1])
         self.archive.add(rows, points, reached, valid, self.start[2])
         self.count = np.ones(len(task), dtype=np.intp)
-
-    @cached_property
-    def smooth(self) -> bool:
-        """Whether depth has slopes."""
-        return self._depth.slopes(self.start[0][:1], np.zeros(1, dtype=np.intp)) is not None
 
     def ask(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Give depth, cost and validity of projected points, whatever is left of the budget."""

@@ -105,8 +105,7 @@ class FrontierSearch:
             Deep points of the data, the nearest first and the safest last. They show the way where climbing gets
             stuck, and are the safest rungs of all.
         levels : array of shape (levels,), descending, optional
-            The depths of the rungs, where they are not to be chosen here; then nothing is put on top of the ladder or
-            between its rungs.
+            The depths of the rungs, where they are not to be chosen here; then nothing is put on top of the ladder.
         """
         cost = Cost(task.features, self.share, self.price)
         ground = Terrain(task, depth, cost=cost, budget=self.max_evaluations, levels=levels)
@@ -118,10 +117,7 @@ class FrontierSearch:
             rungs.refine(ground, turn)
         rungs.prune(ground)
         ladders = ground.asked.ladders()
-        if levels is not None:
-            return ladders
-        ladders = rungs.densify(ground, ladders)
-        if anchors is None:
+        if levels is not None or anchors is None:
             return ladders
         return approach.extend(ground, approach.extend(ground, ladders, anchors[:, 0]), anchors[:, -1])
 

@@ -1,13 +1,9 @@
 """Rungs: a point for every level that a climb passed, moved as close to the base as its level allows."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.search.climbing import Path
-from betarce.search.ladders import Ladders
-from betarce.search.levels import CLOSE
 from betarce.search.terrain import Terrain
 
 _TRIES = 3  # points on the way between two levels, for each rung
@@ -17,7 +13,6 @@ _SHRINK = 0.07
 _BLENDS = np.array([1.0, 0.5, 0.25])  # shares of the way from a rung to where its slopes point
 _SHRINKS = np.array([1.0, 0.95])
 _DIGITS = 4  # of what is computed from depths and slopes: these differ in their last bits from batch to batch
-_BETWEEN = (0.25, 0.5, 0.75)  # where points are put between two rungs
 
 _STRIDE = 3  # every third rung is refined in each round
 
@@ -116,36 +111,3 @@ def prune(ground: Terrain) -> None:
         candidates = points[new][which]
         candidates[np.arange(len(which)), columns] = bases[which, columns]
         ground.asked.try_(rows[new][which], candidates)
-
-
-def densify(ground: Terrain, ladders: Ladders) -> Ladders:
-    """Put points between neighbouring rungs, where depth changes smoothly and a vote may be decided.
-
-    Between two rungs that change the same features, cost and depth go in step, so such points are as good as rungs that
-    are searched for, and cost one evaluation each.
-    """
-    if not ground.asked.smooth:
-        return ladders
-    n, k, d = ladders.points.shape
-    order = np.argsort(~ladders.exists, axis=1, kind="stable")
-    points = np.take_along_axis(ladders.points, order[..., None], axis=1)
-    exists, levels = (np.take_along_axis(part, order, axis=1) for part in (ladders.exists, ladders.levels))
-    changed = ground.features.differs(points, ground.starts[:, None])
-    apart = exists[:, 1:] & (changed[:, 1:] == changed[:, :-1]).all(axis=2) & np.less(levels[:, :-1], CLOSE)
-    rows, gaps = np.nonzero(apart)
-    whole = np.zeros((n, k, 1 + len(_BETWEEN), d))
-    there = np.zeros((n, k, 1 + len(_BETWEEN)), dtype=bool)
-    level = np.full((n, k, 1 + len(_BETWEEN)), -np.inf)
-    whole[:, :, 0], there[:, :, 0], level[:, :, 0] = points, exists, levels
-    for i, share in enumerate(_BETWEEN, start=1):
-        ends = ground.features.blend(points[rows, gaps], points[rows, gaps + 1], share)
-        ends = ground.features.project(ends, ground.box.take(rows))
-        can = ground.asked.affordable(rows, 1)
-        if not can.any():
-            break
-        depth, cost, valid = np.full(len(rows), -np.inf), np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
-        depth[can], cost[can], valid[can] = ground.asked.ask(rows[can], ends[can])
-        low, high = (ground.cost(points[rows, gaps + j], ground.starts[rows]) for j in (1, 0))
-        whole[rows, gaps, i], level[rows, gaps, i] = ends, np.minimum(depth, levels[rows, gaps])
-        there[rows, gaps, i] = valid & (depth >= levels[rows, gaps + 1]) & (cost > low) & (cost < high)
-    return replace(ladders, points=whole.reshape(n, -1, d), exists=there.reshape(n, -1), levels=level.reshape(n, -1))
