@@ -38,6 +38,8 @@ def test_masked_arrays_lose_their_mask():
     masked = np.ma.masked_array(TABLE.to_numpy(), mask=np.eye(40, 2) > 0)
     with pytest.raises(InvalidInput, match=r"`X` must not be a masked array; 2 of its values are masked"):
         fitted(masked)
+    with pytest.raises(InvalidInput, match=r"`X` must not be a masked array; 2 of its values are masked"):
+        fitted(list(masked))
     with pytest.raises(InvalidInput, match="`points` must not be a masked array"):
         fitted().certify(masked, target=1)
     with pytest.raises(InvalidInput, match="`y` must not be a masked array; 1 of its values"):

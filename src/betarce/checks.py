@@ -43,8 +43,14 @@ def check_unmasked(values: object, *, what: str) -> None:
 
     Reading them as missing would not do: the model gets the table as it is, and scikit-learn drops the mask.
     """
-    if isinstance(values, np.ma.MaskedArray) and (hidden := int(np.ma.getmaskarray(values).sum())):
+    if hidden := _n_hidden(values):
         raise InvalidInput(
             f"`{what}` must not be a masked array; {hidden} of its values are masked, and models would see what is "
             f"under the mask. Leave those rows out, or fill them: {what}.filled(...)."
         )
+
+
+def _n_hidden(values: object) -> int:
+    if isinstance(values, np.ma.MaskedArray):
+        return int(np.ma.getmaskarray(values).sum())
+    return sum(map(_n_hidden, values)) if isinstance(values, (list, tuple)) else 0

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
+from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
 from betarce.features import FeatureSpace
@@ -150,3 +151,12 @@ def test_tidy_points_are_at_the_original_at_zero_or_off_by_more_than_rounding(mo
     assert ((gap == 0) | (gap > 1e-12 * features.scale) | (tidied == 0)).all()
     assert (np.abs(tidied - points) <= 1e-12 * features.scale).all()
     assert not features.violations(tidied, box).any()
+
+
+def test_changes_of_single_precision_are_written_with_their_decimals():
+    table = pd.DataFrame({"debt": MONEY, "rate": MONEY[::-1]}).astype("float32")
+    rce = brce.BetaRCE(LogisticRegression(), delta=0.7, confidence=0.8, n_models=(5, 12), random_state=0, verbose=-1)
+    changes = rce.fit(table, MONEY > 45).explain(table[:8]).changes()
+    assert len(changes)
+    for text in changes[["from", "base", "to"]].to_numpy().ravel():
+        assert len(str(text).partition(".")[2]) <= 2, text

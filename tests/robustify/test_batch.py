@@ -183,3 +183,13 @@ def test_such_rows_are_shown_saved_and_loaded_like_any_other(rce, rows, tmp_path
         assert_same_answer(one, other)
     assert rce.audit(result, n_models=3)["robust"].isna().tolist() == (~result.certified).tolist()
     assert "unreadable" in result._repr_html_()
+
+
+@pytest.mark.parametrize("spent", [1, 20])
+def test_a_certified_row_has_a_base_and_changes_to_show_even_if_the_search_for_its_base_failed(spent):
+    rce = brce.BetaRCE(pipeline(), features=RULES["all"], search=brce.FrontierSearch(max_evaluations=spent), **LOOSE)
+    result = rce.fit(TABLE, LABELS).explain(TABLE[:12])
+    assert result.certified.any()
+    for item in np.array(list(result), dtype=object)[result.certified]:
+        assert rce.model_.predict(rce.features_.decode(item.points["base"][None])) == item.target
+        assert len(item.changes()) >= 1

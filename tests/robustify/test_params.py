@@ -316,6 +316,13 @@ def test_so_it_is_for_points_of_others(constant):
     assert "say nothing" in str(verdicts[0]) or "says nothing" in str(verdicts[0])
 
 
+def test_so_it_is_for_the_frontier(constant):
+    frontier = constant.frontier(ROWS[0])
+    assert "models, all of them the same, so none handed out)" in repr(frontier)
+    assert not frontier.to_frame()["chosen"].any()
+    assert frontier.at(0.5) is None
+
+
 def test_such_a_result_survives_a_file(constant, tmp_path):
     result = constant.explain(ROWS)
     result.save(tmp_path / "result.json")

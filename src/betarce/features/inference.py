@@ -79,7 +79,7 @@ def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
 def _unreadable(dtype: Any, name: Hashable) -> InvalidInput:
     return InvalidInput(
         f"`X` has a column {name!r} of type {dtype}, which is neither number nor category. Turn it into a number (for "
-        "instance days since a date) or drop it."
+        'instance days since a date) or into categories (astype("category")), or drop it.'
     )
 
 

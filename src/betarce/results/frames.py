@@ -38,10 +38,15 @@ def changes(items: Sequence["RobustCounterfactual"]) -> pd.DataFrame:
         table = as_pandas(features.decode(np.stack([original, base, robust])), features)
         for k, reading in enumerate(features.readings):
             if moved[reading.source]:
-                lines.append([item.name, reading.name, *(table.iloc[i, k] for i in range(3))])
+                lines.append([item.name, reading.name, *(_readable(table.iloc[i, k]) for i in range(3))])
     # As objects: beside a fraction in another line, 32 would become 32.0.
     table = pd.DataFrame(lines, columns=["row", "feature", "from", "base", "to"], dtype=object)
     return table.assign(**{name: table[name].infer_objects() for name in ("row", "feature")})
+
+
+def _readable(value: Any) -> Any:
+    """Write 38.3 for what single precision holds as 38.299999."""
+    return float(str(value)) if isinstance(value, np.float32) else value
 
 
 def as_pandas(table: Any, features: FeatureSpace) -> pd.DataFrame:

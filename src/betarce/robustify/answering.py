@@ -13,7 +13,7 @@ from betarce.members import Members
 from betarce.posterior import Guarantee
 from betarce.results.ladder import least_quorum
 from betarce.results.result import RobustCounterfactual
-from betarce.robustify.bases import find_bases, given_points, settle, with_fallback
+from betarce.robustify.bases import find_bases, given_points, settle, with_fallback, with_lowest_rungs
 from betarce.robustify.batch import Batch, wanted
 from betarce.robustify.blocking import with_advice
 from betarce.robustify.certify import certificates_by, walk_ladders
@@ -85,12 +85,18 @@ class Answering:
     def ladders(self, rows: Rows) -> tuple[Batch, Ladders]:
         """Find the base of every row that was kept, then the ladder that leads up from where its search starts."""
         batch = self._batch(rows)
+        ladders = self._ladders(batch)
+        if batch.post_hoc:
+            return batch, ladders
+        return replace(batch, based=with_lowest_rungs(batch.based, ladders, batch.targets, self.problem)), ladders
+
+    def _ladders(self, batch: Batch) -> Ladders:
         task, targets, open_ = batch.task, batch.targets, batch.searchable
         if open_.size == len(targets):
-            return batch, self.steering.ladders(task, targets)
+            return self.steering.ladders(task, targets)
         if not open_.size:
-            return batch, Ladders.none(len(targets), batch.originals.shape[1])
-        return batch, self.steering.ladders(task.take(open_), targets[open_]).spread(open_, len(targets))
+            return Ladders.none(len(targets), batch.originals.shape[1])
+        return self.steering.ladders(task.take(open_), targets[open_]).spread(open_, len(targets))
 
     def _batch(self, rows: Rows) -> Batch:
         originals, classes, features = rows.originals, self.problem.model.classes, self.problem.features

@@ -7,6 +7,7 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.explainers import Closest, Explained, Explainer, Problem
 from betarce.features import Box
+from betarce.search import Ladders
 from betarce.targets import named
 
 
@@ -47,6 +48,21 @@ def with_fallback(
     for row in helped:
         reasons[row] = ""
     return Explained(points, found, reasons, based.n_evaluations + other.n_evaluations), notes
+
+
+def with_lowest_rungs(based: Explained, ladders: Ladders, targets: BoolArray, problem: Problem) -> Explained:
+    """Take the rung closest to the person where no base was found: it is a plain counterfactual too."""
+    lost = np.flatnonzero(~based.found & ladders.exists.any(axis=1))
+    if not lost.size:
+        return based
+    last = ladders.exists.shape[1] - 1 - ladders.exists[lost, ::-1].argmax(axis=1)
+    rungs = ladders.points[lost, last]
+    good = problem.is_target(rungs, targets[lost])
+    points, found, reasons = based.points.copy(), based.found.copy(), list(based.reasons)
+    points[lost[good]], found[lost[good]] = rungs[good], True
+    for row in lost[good]:
+        reasons[row] = ""
+    return Explained(points, found, reasons, based.n_evaluations)
 
 
 def find_bases(

@@ -259,7 +259,8 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self.members_ = self.members_.looked_at()
         batch, ladders = self._answering.ladders(rows)
         paper = paper_ladders(batch, self.problem_, self.members_.search, self.guarantee_)
-        return tradeoff(batch, ladders, paper, self.members_.voters, self.guarantee_, self.features_)
+        voters, varied = self.members_.voters, self.members_.varied
+        return tradeoff(batch, ladders, paper, voters, self.guarantee_, self.features_, varied=varied)
 
     def certify(self, points: Any, target: Any) -> Verdicts:
         """Give a verdict on counterfactuals from any other tool.

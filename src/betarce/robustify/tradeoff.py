@@ -34,6 +34,8 @@ class Frontier:
         Members that voted.
     start : {"original", "base"}
         What the search stayed close to.
+    varied : bool
+        Whether the members differ from each other; if not, nothing is handed out.
     """
 
     points: FloatArray
@@ -43,11 +45,13 @@ class Frontier:
     features: FeatureSpace
     name: Any
     start: Literal["original", "base"] = "base"
+    varied: bool = True
 
     def __repr__(self) -> str:
         """Say what it holds in a line; the points and the table are in its attributes."""
         handed_out = self.table.loc[self.table["chosen"], "lower_bound"]
         bound = f"handed out at lower bound {handed_out.iloc[0]:.3f}" if len(handed_out) else "none handed out"
+        bound = bound if self.varied else "all of them the same, so none handed out"
         return f"Frontier(row {self.name}: {len(self.points)} rungs, {self.n_models} models, {bound})"
 
     def to_frame(self) -> pd.DataFrame:
@@ -59,6 +63,8 @@ class Frontier:
 
         The walk of each delta is a test of its own: look at one of them, or split 1 - confidence among them.
         """
+        if not self.varied:
+            return None
         try:
             quorum = replace(self.guarantee, delta=delta).quorum(self.n_models)
         except UnreachableGuarantee:
@@ -115,6 +121,8 @@ def tradeoff(
     members: Ensemble,
     guarantee: Guarantee,
     features: FeatureSpace,
+    *,
+    varied: bool,
 ) -> Frontier:
     """Put the ladder of a batch of one row to the vote, beside the base and the paper's point."""
     if batch.there[0]:
@@ -139,8 +147,8 @@ def tradeoff(
             "n_agree": votes,
             "n_models": len(members),
             "lower_bound": guarantee.lower_bound(votes, np.full(len(votes), len(members))),
-            "chosen": np.arange(len(points)) == passed - 1,
+            "chosen": varied & (np.arange(len(points)) == passed - 1),
         }
     )
     start: Literal["original", "base"] = "base" if batch.post_hoc else "original"
-    return Frontier(rungs, table, guarantee, len(members), features, batch.names[0], start)
+    return Frontier(rungs, table, guarantee, len(members), features, batch.names[0], start, varied)
