@@ -31,12 +31,8 @@ def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
     """
     if isinstance(target, (set, frozenset)):
         return np.tile(_row(target, classes), (n_rows, 1))
-    if (
-        isinstance(target, Sequence)
-        and not isinstance(target, str)
-        and any(isinstance(t, (set, frozenset)) for t in target)
-    ):
-        wanted: Sequence[Any] = target
+    wanted = _with_sets(target)
+    if wanted is not None:
         if len(wanted) != n_rows:
             raise InvalidInput(
                 f"`target` must be one class or set of classes, or one a row ({n_rows}); got {len(wanted)}."
@@ -75,6 +71,14 @@ def named(target: Any, classes: AnyArray) -> Any:
 def plain(label: Any) -> Any:
     """Turn a numpy scalar into the Python value that JSON knows."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+def _with_sets(target: Any) -> list[Any] | None:
+    """Give one target per row as a list if there are sets among them; None otherwise."""
+    listed = target.tolist() if getattr(getattr(target, "dtype", None), "kind", "") == "O" else target
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        return None
+    return list(listed) if any(isinstance(each, (set, frozenset)) for each in listed) else None
 
 
 def _as_array(target: Any, n_rows: int) -> AnyArray:

@@ -6,9 +6,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
 
+import betarce as brce
 from betarce.errors import InvalidInput
-from betarce.features.alignment import aligned_rows, aligned_values
+from betarce.features.alignment import aligned_rows, aligned_values, check_labels_in_order
 
 PEOPLE = pd.DataFrame({"age": [30, 50, 70]}, index=["ann", "bob", "cyd"])
 
@@ -76,3 +78,22 @@ def test_rows_without_labels_are_matched_by_place(X):
 @pytest.mark.parametrize("target", ["yes", {"yes", "no"}, ["yes", "no", "yes"], np.array([1, 0, 1]), None], ids=repr)
 def test_a_target_without_labels_is_left_alone(target):
     assert aligned_values(target, PEOPLE, what="target") is target
+
+
+def test_labels_to_train_with_in_another_order_are_refused():
+    with pytest.raises(InvalidInput, match=r"`y` must be in the order of `X`; row 0 of `X` is 'ann', and of `y` 'cyd'"):
+        check_labels_in_order(pd.Series([1, 0, 1], index=["cyd", "bob", "ann"]), PEOPLE)
+
+
+@pytest.mark.parametrize("labels", [["ann", "bob", "cyd"], [0, 1, 2], ["ann", "ann", "bob"]], ids=repr)
+def test_labels_with_another_index_go_by_place_as_in_scikit_learn(labels):
+    check_labels_in_order(pd.Series([1, 0, 1], index=labels), PEOPLE)
+    check_labels_in_order(pd.Series([1, 0, 1], index=labels), PEOPLE.to_numpy())
+
+
+def test_the_share_of_members_is_matched_by_label_too():
+    yes = DummyClassifier(strategy="constant", constant=1).fit(PEOPLE, [0, 1, 1])
+    target = pd.Series([0, 1, 1], index=["cyd", "bob", "ann"])
+    np.testing.assert_array_equal(brce.metrics.robustness([yes], PEOPLE, target), [1, 1, 0])
+    with pytest.raises(InvalidInput, match="`target` must have the row labels of `points`; it has 7, which `points`"):
+        brce.metrics.robustness([yes], PEOPLE, pd.Series([0, 1, 1], index=[7, 8, 9]))

@@ -193,3 +193,26 @@ def test_a_certified_row_has_a_base_and_changes_to_show_even_if_the_search_for_i
     for item in np.array(list(result), dtype=object)[result.certified]:
         assert rce.model_.predict(rce.features_.decode(item.points["base"][None])) == item.target
         assert len(item.changes()) >= 1
+
+
+def test_one_base_point_that_cannot_be_read_spoils_no_other():
+    rce = brce.BetaRCE(pipeline(), **LOOSE).fit(TABLE, LABELS)
+    rows = TABLE[rce.model_.predict(TABLE) == 0][:4].set_axis(list("stuv"))
+    bases = rows.assign(a=11.0, b=5.0, c=0.9)
+    bases.loc["t", "a"] = np.nan  # how other tools say that they found none
+    bases.loc["u", "k"] = "never seen"
+    result = rce.explain(rows, base_points=bases)
+    assert [result[i].status for i in (1, 2)] == ["base-not-found"] * 2
+    assert "`base_points` has no value in column 'a', row 't'" in result[1].reason
+    assert "'never seen'" in result[2].reason
+    good = rce.explain(rows.loc[["s", "v"]], base_points=bases.loc[["s", "v"]])
+    for one, other in zip((result[0], result[3]), good, strict=True):
+        assert_same_answer(one, other)
+
+
+@pytest.mark.parametrize("many", [list, np.array, lambda sets: pd.Series(sets, index=TABLE.index[:2])])
+def test_sets_of_classes_may_come_in_any_sequence(many):
+    table, labels = three_columns()
+    rce = brce.BetaRCE(make_pipeline(FRONT, LogisticRegression()), **LOOSE).fit(table, labels)
+    result = rce.explain(table[:2], target=many([frozenset({1}), frozenset({0})]))
+    assert [item.target for item in result] == [1, 0]

@@ -14,6 +14,7 @@ from betarce.arrays import AnyArray, FloatArray
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, check_table
+from betarce.features.alignment import aligned_values
 
 Scale = FeatureSpace | AnyArray | float
 
@@ -54,6 +55,7 @@ def robustness(members: Ensemble | Sequence[Any], points: Any, target: Any) -> F
         raise InvalidInput("`members` must hold at least one model; got none.")
     if len(points) == 0:
         return np.zeros(0)
+    target = aligned_values(target, points, what="target", rows="points")
     if isinstance(members, Ensemble):
         return np.asarray(members.votes(points, target) / len(members))
     wanted = np.broadcast_to(np.asarray(target), len(points))

@@ -12,6 +12,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Explained, Problem
 from betarce.features import Box, check_table, row_names
+from betarce.features.alignment import aligned_values
 from betarce.targets import accepted, named
 
 NEIGHBOURS = 15
@@ -42,6 +43,7 @@ class Scene:
         if target is None:
             targets = problem.model.labels(originals) != classes
         else:
+            target = aligned_values(target, table, what="target", rows="rows")
             targets = accepted(target, classes, len(originals))
         return cls(problem, originals, row_names(table), targets, problem.features.box(originals))
 

@@ -107,7 +107,7 @@ class Answering:
         if rows.bases is None:
             found, helped = self._found_bases(originals, targets, box, np.flatnonzero(box.possible & ~there))
         else:
-            found, helped = given_points(rows.bases), {}
+            found, helped = given_points(*rows.bases), {}
         based, notes = settle(found, targets, self.problem, box)
         notes = [helped.get(i, note) for i, note in enumerate(notes)]
         post_hoc = rows.bases is not None or self.base is not None

@@ -11,10 +11,10 @@ from betarce.search import Ladders
 from betarce.targets import named
 
 
-def given_points(points: FloatArray) -> Explained:
-    """Take points as bases without asking any method."""
-    n = len(points)
-    return Explained(points, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=np.intp))
+def given_points(points: FloatArray, reasons: Sequence[str]) -> Explained:
+    """Take points as bases without asking any method; those that could not be read say why."""
+    found = np.array([not reason for reason in reasons], dtype=bool)
+    return Explained(points, found, list(reasons), np.zeros(len(points), dtype=np.intp))
 
 
 def with_fallback(

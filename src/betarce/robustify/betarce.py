@@ -13,7 +13,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Problem, check_explainer
 from betarce.features import FeatureSpace, Rules, check_table, row_names
-from betarce.features.alignment import aligned_values
+from betarce.features.alignment import aligned_values, check_labels_in_order
 from betarce.members import Draw, Members
 from betarce.models.recipe import Table, check_labels
 from betarce.posterior import Guarantee
@@ -164,6 +164,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
         raw = check_table(X)
+        check_labels_in_order(y, raw)
         features = check_features(self.features, raw, self.max_changes)
         table, seed = Table(raw, check_labels(y, len(raw))).copy(), check_seed(self.random_state)
         check_model(self.model)
@@ -278,7 +279,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self._refresh()
         table = check_table(points, what="points")
         rows, index = self.features_.encode(table, what="points"), row_names(table)
-        targets = accepted(aligned_values(target, table, what="target"), self.classes_, len(rows))
+        targets = accepted(aligned_values(target, table, what="target", rows="points"), self.classes_, len(rows))
         self.members_ = self.members_.looked_at()
         votes = certify_points(rows, targets, self.members_, self.guarantee_)
         agrees = self.problem_.is_target(rows, targets)

@@ -29,8 +29,8 @@ class Rows:
         The others, and why they cannot be read.
     target : Any
         What was asked for, in the order of the rows; None for the other one of two classes.
-    bases : array of shape (kept, d) or None
-        Ready-made counterfactuals.
+    bases : (array of shape (kept, d), list of str) or None
+        Ready-made counterfactuals, and why one could not be read; "" for those that could.
     overrides : list of rules or None
         Rules of single rows, for all of them.
     """
@@ -40,7 +40,7 @@ class Rows:
     kept: IntArray
     unreadable: Mapping[int, str]
     target: Any
-    bases: FloatArray | None
+    bases: tuple[FloatArray, list[str]] | None
     overrides: list[Rules | None] | None
 
     @classmethod
@@ -81,13 +81,18 @@ class Rows:
         return None if self.overrides is None else [self.overrides[i] for i in self.kept]
 
 
-def _bases(features: FeatureSpace, base_points: Any, names: "pd.Index[Any]", kept: IntArray) -> FloatArray | None:
+def _bases(
+    features: FeatureSpace, base_points: Any, names: "pd.Index[Any]", kept: IntArray
+) -> tuple[FloatArray, list[str]] | None:
     if base_points is None:
         return None
     table = check_table(base_points, what="base_points")
     if len(table) != len(names):
         raise InvalidInput(f"`base_points` must have one row per row of `X` ({len(names)}); got {len(table)}.")
-    return np.asarray(features.encode(table, what="base_points")[kept])
+    read, unreadable = _readable(features, table, "base_points")
+    points = np.zeros((len(table), len(features)))
+    points[np.setdiff1d(np.arange(len(table)), list(unreadable))] = read
+    return points[kept], [unreadable.get(int(i), "") for i in kept]
 
 
 def _by_row(overrides: Any, names: "pd.Index[Any]") -> list[Rules | None] | None:
