@@ -1,4 +1,4 @@
-"""Names for the arrays that travel between modules."""
+"""Types of arrays."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Values that users pass, checked at the edge."""
+"""Checks of values that users pass."""
 
 from typing import Any
 

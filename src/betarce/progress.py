@@ -1,4 +1,4 @@
-"""A progress bar for long work: on a terminal or in a notebook, silent in logs and pipes."""
+"""A progress bar for long work."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,16 +8,17 @@ Advance = Callable[[int], None]
 
 @contextmanager
 def progress(title: str, total: int, *, verbose: int = 0) -> Iterator[Advance]:
-    """Show how far a piece of work has come.
+    """Show a progress bar on a terminal or in a notebook; stay silent in logs and pipes.
 
     Parameters
     ----------
     title : str
         What is being done.
     total : int
-        How many steps it takes.
+        The number of steps.
     verbose : int
-        0: a bar where someone can watch it, nothing elsewhere. 1: always say when the work is done. -1: nothing.
+        0: a bar on a terminal or in a notebook, nothing elsewhere. 1: also a line in logs when the work is done. -1:
+        nothing.
 
     Yields
     ------
@@ -61,7 +62,7 @@ def progress(title: str, total: int, *, verbose: int = 0) -> Iterator[Advance]:
 
 
 def say(text: str, *, verbose: int = 0) -> None:
-    """Say a sentence before long work: where someone can watch it, or in logs with `verbose` above 0."""
+    """Print a sentence before long work: on a terminal or in a notebook, in logs only with `verbose` above 0."""
     if verbose < 0:
         return
     from rich.console import Console
@@ -72,7 +73,7 @@ def say(text: str, *, verbose: int = 0) -> None:
 
 
 def about(seconds: float) -> str:
-    """Write a time as people say it.
+    """Write a duration in rounded units.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Text that came from outside, made safe for where it is shown: a terminal, Markdown, a spreadsheet, a picture.
+"""Make untrusted text safe to show in a terminal, in Markdown, in a spreadsheet or in a picture.
 
-Names of columns, rows, classes and methods may hold anything. Where they are shown they must stay text: not a code that
-recolours a terminal, not a tag in a page, not a formula in a spreadsheet.
+Names of columns, rows, classes and methods may hold anything. Wherever they are shown they must stay text: not a
+control code of a terminal, not a tag in a page, not a formula in a spreadsheet.
 """
 
 import re
@@ -24,7 +24,7 @@ _MARKDOWN = (
 
 
 def in_terminal(text: str) -> str:
-    """Write codes that steer a terminal as escapes; keep line breaks.
+    """Escape control codes of a terminal; keep line breaks.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def in_terminal(text: str) -> str:
 
 
 def in_markdown(value: object) -> str:
-    """Write a value as text of one line that Markdown shows as it is: no tag, no link, no cell of its own.
+    """Write a value as one line of text that Markdown shows literally: no tag, no link, no new cell.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def in_markdown(value: object) -> str:
 
 
 def csv_for_people(frame: "pd.DataFrame", **options: Any) -> str:
-    """Write a table as CSV for spreadsheets: text that one would run as a formula gets an apostrophe in front.
+    """Write a table as CSV for spreadsheets: text that could run as a formula gets a leading apostrophe.
 
-    Numbers stay numbers, also negative ones, and so does text that is one.
+    Numbers stay numbers, also negative ones, and so does text that is a number.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _mapped(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def in_picture(text: str) -> str:
-    """Write text as matplotlib shows it as it is, not as a formula between dollars."""
+    """Escape text so that matplotlib shows it literally, not as a formula between dollar signs."""
     return text.replace("$", r"\$")
 
 

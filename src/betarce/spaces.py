@@ -1,4 +1,4 @@
-"""Distributions over retrained models: what may happen to the model, declared by the user."""
+"""Spaces: distributions over retrained models, declared by the user."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,10 +28,10 @@ _MOST_REDRAWS = 1000
 
 
 class Trainer(Protocol):
-    """Whatever turns retrainings into models: a `Recipe`, or the user's own code."""
+    """Turns retrainings into models: a `Recipe`, or the user's own code."""
 
     def batches(self, retrainings: Sequence[Retraining]) -> list[list[Retraining]]:
-        """Cut retrainings into pieces of work."""
+        """Split retrainings into batches."""
 
     def train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
         """Train one batch."""
@@ -39,7 +39,7 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One retraining, who does it, and how often it had to be drawn again."""
+    """One retraining with its trainer, and the number of times it had to be drawn again."""
 
     trainer: Trainer
     retraining: Retraining
@@ -51,7 +51,7 @@ class Space(Protocol):
     """A distribution over retrained models."""
 
     def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
-        """Draw what one member will be, from its own name and seed alone."""
+        """Draw the retraining of one member, from its own name and seed alone."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Seed:
 
     Examples
     --------
+    >>> from betarce import Seed
     >>> Seed()
     Seed()
     """
@@ -77,6 +78,12 @@ class Bootstrap:
     ----------
     stratified : bool
         Whether each class keeps its number of rows.
+
+    Examples
+    --------
+    >>> from betarce import Bootstrap
+    >>> Bootstrap(stratified=True)
+    Bootstrap(stratified=True)
     """
 
     stratified: bool = False
@@ -143,7 +150,7 @@ class Mixture:
     spaces : sequence of spaces
         Names are accepted, such as "seed".
     weights : sequence of float, optional
-        How often each is drawn, in proportion; equally often by default.
+        Proportional to the probability of each space; equal by default.
 
     Examples
     --------
@@ -166,7 +173,7 @@ class Mixture:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """How often each space is drawn; they sum to 1."""
+        """The probability of each space; they sum to 1."""
         assert self.weights is not None
         return tuple(weight / sum(self.weights) for weight in self.weights)
 
@@ -179,7 +186,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Custom:
-    """Anything that can be coded.
+    """Models drawn by the user's own function.
 
     Parameters
     ----------
@@ -204,16 +211,16 @@ class Custom:
 
 @dataclass(frozen=True, eq=False)
 class CustomTrainer:
-    """Trains by the user's own function."""
+    """Trains members by the user's own function."""
 
     draw: Callable[[Any, Any, int], object]
 
     def batches(self, retrainings: Sequence[Retraining]) -> list[list[Retraining]]:
-        """One member at a time."""
+        """Make one batch per member."""
         return [[retraining] for retraining in retrainings]
 
     def train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
-        """Call the function once a member."""
+        """Call the function once per member."""
         return [self._train_one(table, retraining) for retraining in retrainings]
 
     def _train_one(self, table: Table, retraining: Retraining) -> Outcome:
@@ -230,12 +237,20 @@ class CustomTrainer:
 class Given:
     """Models that exist already: last year's, or those of another team.
 
-    They are dealt out at random, each to one role only, and taken as a random sample of what may come.
+    They are assigned to roles at random, each to one role only, and taken as a random sample of future models.
 
     Parameters
     ----------
     models : sequence of fitted models
         Anything with `predict`.
+
+    Examples
+    --------
+    >>> from betarce import Given
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> models = [LogisticRegression(C=c).fit([[0.0], [1.0]], [0, 1]) for c in (0.1, 1.0, 10.0)]
+    >>> len(Given(models))
+    3
     """
 
     models: Sequence[object] = field(repr=False)

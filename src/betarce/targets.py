@@ -1,6 +1,6 @@
-"""What each row wants: one class, or any of several.
+"""The classes that each row accepts as its target.
 
-Inside, targets are a table of bools, shape (rows, classes), that says which classes each row accepts.
+Inside the package, targets are a boolean array of shape (rows, classes).
 """
 
 from collections.abc import Collection, Sequence
@@ -14,14 +14,18 @@ from betarce.errors import InvalidInput
 
 
 def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
-    """Turn what the user asked for into a table of accepted classes.
+    """Turn the `target` of the user into a boolean array of accepted classes.
 
     Parameters
     ----------
-    target : label, set of labels, or one of either a row
+    target : label, set of labels, or one of either per row
     classes : array
         All labels, sorted.
     n_rows : int
+
+    Returns
+    -------
+    array of bool, shape (n_rows, classes)
 
     Examples
     --------
@@ -55,7 +59,7 @@ def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
 
 
 def named(target: Any, classes: AnyArray) -> Any:
-    """Give the label that a row wants, from its row of the table; a list of labels where it accepts several.
+    """Give the target of one row as a label, or as a list of labels where it accepts several.
 
     Examples
     --------
@@ -69,7 +73,7 @@ def named(target: Any, classes: AnyArray) -> Any:
 
 
 def plain(label: Any) -> Any:
-    """Turn a numpy scalar into the Python value that JSON knows."""
+    """Turn a numpy scalar into a Python value that JSON can hold."""
     return label.item() if isinstance(label, np.generic) else label
 
 

@@ -1,4 +1,4 @@
-"""Data sets to try things on: the six of the paper, and a synthetic loan book."""
+"""Data sets for examples: the six of the paper plus a synthetic loan table."""
 
 from betarce.datasets.catalogue import NAMES, PAPER_NAMES, load
 from betarce.datasets.dataset import Dataset

@@ -1,4 +1,4 @@
-"""The data sets by name: what each must hold, how it is cleaned, where it comes from."""
+"""The catalogue of data sets by name."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from betarce.errors import CorruptFile, DataUnavailable, InvalidInput
 
 @dataclass(frozen=True)
 class Entry:
-    """What the catalogue knows of one data set.
+    """One data set of the catalogue: its content, its cleaning, its source.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ def _ways(entry: Entry) -> str:
 
 
 def _local_file(entry: Entry, data_dir: str | os.PathLike[str] | None) -> Path | None:
-    """Find the csv file in the folder of the user; only one given as an argument must hold it."""
+    """Find the csv file in the user's folder; a folder given as an argument must hold it."""
     variable = "BETARCE_DATA_DIR"
     chosen = data_dir if data_dir is not None else os.environ.get(variable)
     if not chosen:
@@ -344,7 +344,7 @@ def _dataset(name: str, table: pd.DataFrame, origin: str) -> Dataset:
 
 
 def _checked(name: str, table: pd.DataFrame, origin: str) -> pd.DataFrame:
-    """Clean a table, or say in what it differs from the catalogue."""
+    """Clean a table, or raise CorruptFile with its first difference from the catalogue."""
     entry = CATALOGUE[name]
     difference = _difference_in_form(entry, table)
     if difference is None:

@@ -9,12 +9,12 @@ from betarce.errors import InvalidInput
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table to learn from: features, labels and where they come from.
+    """A table of features with its labels and its source.
 
     Attributes
     ----------
     name : str
-        What :func:`betarce.datasets.load` calls it.
+        Its name in :func:`betarce.datasets.load`.
     X : pandas.DataFrame of shape (rows, features)
         The features, in the units of the source.
     y : pandas.Series of shape (rows,)
@@ -58,5 +58,5 @@ class Dataset:
         return f"Dataset {label}: {rows} rows x {features} features; {classes}".replace("%", " %")
 
     def numeric(self) -> "Dataset":
-        """Give the same rows with the columns of numbers only."""
+        """Give the same rows with numeric columns only."""
         return replace(self, X=self.X.select_dtypes("number"))

@@ -1,4 +1,4 @@
-"""Tables from the network, kept in a cache that is checked on every reading."""
+"""Download tables into a cache that is checked on every read."""
 
 import hashlib
 import http.client
@@ -16,12 +16,12 @@ from betarce.storage.files import make_folder, write_whole
 
 Fetch = Callable[[], pd.DataFrame]
 
-# What a broken answer looks like in the end, for example the login page of a hotel instead of the table.
+# Errors of a broken answer, for example the login page of a hotel instead of the table.
 _BROKEN_ANSWER = (http.client.HTTPException, ValueError)
 
 
 def cache_dir() -> Path:
-    """Say where downloaded tables are kept: BETARCE_CACHE_DIR, or the cache folder of the platform.
+    """Give the folder of the cache: BETARCE_CACHE_DIR, or the cache folder of the platform.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def read_cached(path: Path) -> pd.DataFrame | None:
 
 
 def download(path: Path, *, fetch: Fetch, check: Callable[[pd.DataFrame], object], otherwise: str) -> pd.DataFrame:
-    """Fetch a table, check it, then keep it in the cache.
+    """Fetch a table, check it, then write it to the cache.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A synthetic loan book, for examples that a bank would recognise."""
+"""A synthetic loan table for examples."""
 
 from numbers import Integral
 from typing import Final
@@ -21,14 +21,14 @@ _FIRST_PAY: Final = np.array([19_000.0, 23_000.0, 28_000.0, 33_000.0])
 _PURPOSES: Final = ("car", "home", "education", "business", "other")
 _SIZE: Final = np.array([0.45, 0.65, 0.30, 0.80, 0.25])  # usual loan for each purpose, in yearly incomes
 _TERMS: Final = np.array([12, 24, 36, 48, 60, 72, 84])
-_UNIFORMS_A_NORMAL: Final = 6
+_UNIFORMS_PER_NORMAL: Final = 6
 
 
 def load_loan(n: int = 2000, *, seed: int = 0) -> Dataset:
     """Draw a SYNTHETIC table of loan applications: no row describes a real person or bank.
 
-    Made for examples and tests: columns with units that anyone understands, of every kind (whole numbers,
-    decimals, names, ordered names), that depend on each other as they would in a bank.
+    It is made for examples and tests: columns with familiar units, of every kind (whole numbers, decimals,
+    categories, ordered categories), which depend on each other as they would in a bank.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def load_loan(n: int = 2000, *, seed: int = 0) -> Dataset:
     An application is approved if its score plus noise is positive. The score falls with the share that repayments
     would take of the income left after living costs, ever faster above a third; with late payments, the more so
     where that share is high; with less than two years of employment, unless savings cover half the loan; and
-    for a business. It rises with savings and a home of one's own. Age and education have no say of their own.
+    for a business. It rises with savings and a home of one's own. Age and education have no effect of their own.
 
     Only uniform draws, arithmetic and rounding are used, so every platform gives the same table.
 
@@ -93,7 +93,7 @@ def load_loan(n: int = 2000, *, seed: int = 0) -> Dataset:
 
 
 class _Draws:
-    """Columns of random numbers, of which every row has its own stretch of the stream."""
+    """Columns of random numbers; every row has its own part of the random stream."""
 
     def __init__(self, n: int, seed: int) -> None:
         self._columns = generator(seed, "loan").random((n, 64)).T
@@ -107,9 +107,9 @@ class _Draws:
     def normal(self) -> FloatArray:
         # The library's normals take logarithms, whose last bit depends on the platform; a sum does not.
         total = self.uniform().copy()
-        for _ in range(_UNIFORMS_A_NORMAL - 1):
+        for _ in range(_UNIFORMS_PER_NORMAL - 1):
             total += self.uniform()
-        normal: FloatArray = (total - _UNIFORMS_A_NORMAL / 2) * np.sqrt(12 / _UNIFORMS_A_NORMAL)
+        normal: FloatArray = (total - _UNIFORMS_PER_NORMAL / 2) * np.sqrt(12 / _UNIFORMS_PER_NORMAL)
         return normal
 
 

@@ -1,1 +1,1 @@
-"""Where work is computed: threads, processes, and clusters of Dask or Ray."""
+"""Run work on threads, processes or clusters of Dask or Ray."""

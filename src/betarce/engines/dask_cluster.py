@@ -1,4 +1,4 @@
-"""Clusters of Dask."""
+"""Run work on a Dask cluster."""
 
 import logging
 from collections.abc import Generator, Iterator, Sequence
@@ -17,7 +17,7 @@ _ALLOWED = 1  # deaths before a task is given up: with the second round of `over
 
 @contextmanager
 def dask_client(address: str | None, n_jobs: int | None) -> Iterator[Any]:
-    """Connect to a cluster, or start one."""
+    """Connect to a Dask cluster, or start one."""
     distributed = require("distributed", extra="dask", purpose="The engine dask")
     with _cluster(n_jobs) if address is None else nullcontext(address) as place:
         try:
@@ -39,7 +39,7 @@ def dask_client(address: str | None, n_jobs: int | None) -> Iterator[Any]:
 
 @contextmanager
 def _cluster(n_jobs: int | None) -> Iterator[Any]:
-    """Start workers that, like those of joblib, are processes of one thread without a limit of memory."""
+    """Start worker processes like those of joblib: one thread each, no memory limit."""
     import dask
     from distributed import LocalCluster
 
@@ -59,10 +59,10 @@ def _cluster(n_jobs: int | None) -> Iterator[Any]:
 
 
 def over_dask(client: Any, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
-    """Map by tasks of Dask.
+    """Map a function over items with Dask tasks.
 
-    Dask blames a death on all tasks that were given to the worker, also on those that had not begun. So those that it
-    gives up are tried again when nothing else is left, one at a time.
+    When a worker dies, Dask counts it against all tasks assigned to the worker, also those that had not started. So
+    tasks that it gives up are tried again at the end, one at a time.
     """
     from distributed import KilledWorker, as_completed
 

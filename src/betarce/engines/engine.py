@@ -1,16 +1,16 @@
-"""Where work is computed: on the cores of this machine, or on a cluster of Dask or Ray.
+"""Map a function over the cores of this machine, or over a cluster of Dask or Ray.
 
-An engine maps a function over items and gives the outcomes as they complete, in any order. All engines keep the same
+An engine maps a function over items and yields the outcomes as they complete, in any order. All engines keep the same
 promises:
 
-* A function that raises gives an outcome that says so; the others go on.
+* If the function raises for an item, the outcome holds the error; other items are not affected.
 * Work of a worker that died is done again elsewhere. An item whose worker died at least `ATTEMPTS` times
   is given up.
-* Nothing is left running when the engine is left, whether by its end, an error or a key press.
+* Nothing keeps running when the engine is closed, whether by its end, an error or a key press.
 
 Under ``joblib.parallel_config(backend="dask")`` or ``"ray"`` the engine "local" uses that cluster. Joblib is asked only
-which cluster that is: its backend for Dask waits for ever for a task that was given up, and its backend for Ray gives
-nothing before all is done and forgets the work of an actor that dies. See ``docs/decisions/engines.md``.
+which cluster that is: its Dask backend waits for ever for a task that was given up, and its Ray backend returns nothing
+before all work is done and loses the work of an actor that dies. See ``docs/decisions/engines.md``.
 """
 
 from collections import Counter
@@ -51,8 +51,8 @@ def engine(name: str = "local", *, address: str | None = None, n_jobs: int | Non
     Yields
     ------
     callable
-        ``compute(function, items)`` yields an `Outcome` an item; items are hashable and differ. Workers of a cluster
-        must be able to import the function.
+        ``compute(function, items)`` yields one `Outcome` per item; items are hashable and distinct. Workers of a
+        cluster must be able to import the function.
 
     Raises
     ------
@@ -105,10 +105,10 @@ def _surrounding(n_jobs: int | None) -> Iterator[Compute]:
 
 
 def _over_joblib(n_jobs: int | None, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
-    """Map by joblib.
+    """Map a function over items with joblib.
 
-    The death of a worker ends all that its pool was doing. What was under way is then tried one item at a time, so that
-    the next death has one culprit.
+    The death of a worker breaks its whole pool. All items that were under way are then tried one at a time, so that the
+    next death points to a single item.
     """
     waiting, deaths = dict.fromkeys(items), Counter[Any]()
     while waiting:

@@ -1,4 +1,4 @@
-"""Parallel work in processes that end with the process that started them."""
+"""Worker processes that end with the process that started them."""
 
 import os
 import time
@@ -14,8 +14,8 @@ _EVERY_S = 0.5
 def parallel(n_jobs: int | None, **options: Any) -> Parallel:
     """Make joblib's `Parallel`, with workers that end when this process does, however it ends.
 
-    Joblib's own workers outlive a parent that was killed by up to five minutes, and hold its stdout all the while. What
-    the user chose with `joblib.parallel_config` (threads, a cluster) is left as it is.
+    Joblib's own workers outlive a parent that was killed by up to five minutes, and hold its stdout all that time. A
+    backend that the user chose with `joblib.parallel_config` (threads, a cluster) is respected.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ def parallel(n_jobs: int | None, **options: Any) -> Parallel:
 
 
 class _MortalWorkers(LokyBackend):  # type: ignore[misc]
-    """Joblib's default backend, whose workers watch their parent from their first moment on."""
+    """Joblib's default backend, with workers that watch their parent from the start."""
 
     def configure(self, *args: Any, **options: Any) -> Any:
         return super().configure(*args, **{"initializer": _watch, "initargs": (os.getpid(),), **options})
 
 
 def _watch(parent: int) -> None:
-    """End this process soon after its parent; Windows shows no orphan a new parent, so there it does nothing."""
+    """End this process soon after its parent; not on Windows, where the parent of an orphan does not change."""
     # Not prctl(PR_SET_PDEATHSIG): it fires when the thread that started the worker ends, and workers outlive threads.
     if os.name == "posix":
         Thread(target=_wait_and_leave, args=(parent,), name="parent-watch", daemon=True).start()

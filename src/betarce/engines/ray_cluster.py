@@ -1,4 +1,4 @@
-"""Clusters of Ray."""
+"""Run work on a Ray cluster."""
 
 import logging
 import os
@@ -106,7 +106,7 @@ def _environment(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def over_ray(ray: Any, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
-    """Map by tasks of Ray, which are tried again if their worker or its machine dies."""
+    """Map a function over items with Ray tasks, which Ray retries if their worker or its machine dies."""
     task = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(attempt)
     references = {task.remote(function, item, betarce.__version__): item for item in items}
     try:

@@ -1,4 +1,4 @@
-"""One thread at a time, for work that is cut into many small pieces."""
+"""Limit numerical libraries to one thread."""
 
 import sys
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ _found: tuple[int, ThreadpoolController] | None = None
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let numerical libraries use one thread.
+    """Limit numerical libraries to one thread, for work that consists of many small pieces.
 
-    Looking for the libraries of a process takes milliseconds, longer than training a small model. So it is done again
-    only when modules were imported since.
+    Finding the libraries of a process takes milliseconds, longer than training a small model. So the search is repeated
+    only if modules were imported since.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Work on a worker, and how a cluster is found: what all engines share."""
+"""Calls on workers, shared by all engines."""
 
 import socket
 from collections.abc import Callable, Generator, Sequence
@@ -18,7 +18,7 @@ _one_at_a_time = Lock()
 
 
 class Outcome(NamedTuple):
-    """What became of an item: a value, or the error as text."""
+    """The outcome of one item: a value, or the error as text."""
 
     item: Any
     value: Any
@@ -30,9 +30,9 @@ Compute = Callable[[Function, Sequence[Any]], Generator[Outcome]]
 
 
 def attempt(function: Function, item: Any, version: str) -> Outcome:
-    """Call a function on a worker; errors become text, since not all of them survive the journey.
+    """Call a function on a worker; errors become text, since not all of them can be pickled.
 
-    Calls in the threads of one process take turns: what is set for warnings and libraries is set for the process.
+    Calls in the threads of one process take turns: settings of warnings and libraries apply to the whole process.
     """
     if version != betarce.__version__:
         return Outcome(item, None, f"The worker has betarce {betarce.__version__}, but {version} is asked for.")
@@ -45,14 +45,14 @@ def attempt(function: Function, item: Any, version: str) -> Outcome:
 
 
 def text(error: BaseException) -> str:
-    """Write an error in a line."""
+    """Write an error on one line."""
     return f"{type(error).__name__}: {error}"
 
 
 def check_listening(address: str, *, own: str = "127.0.0.1") -> str:
-    """Find out soon whether anybody is there; left to themselves, Dask and Ray may take minutes and end in a crash.
+    """Check quickly whether anything listens at an address; Dask and Ray may take minutes and end in a crash.
 
-    `own` is what the library takes for the address of this machine when it is told of localhost. Gives the host.
+    `own` is the address that the library uses for this machine when it is given localhost. Gives the host.
     """
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdigit():
@@ -66,29 +66,29 @@ def check_listening(address: str, *, own: str = "127.0.0.1") -> str:
 
 
 def nothing(item: None) -> None:
-    """Do nothing: whoever answers is there and has this package."""
+    """Do nothing: a worker that answers is there and has this package."""
 
 
 def check(outcome: Outcome) -> None:
-    """Refuse a cluster whose worker cannot even do nothing."""
+    """Refuse a cluster whose worker failed to do nothing."""
     if outcome.error:
         raise InvalidInput(f"The cluster cannot be used. {outcome.error}")
 
 
 def unusable(name: str, error: Exception) -> InvalidInput:
-    """Say that a cluster does not understand us."""
+    """Make the error for a cluster that cannot run this package."""
     return InvalidInput(
         f"The cluster of {name} cannot be used. Is the same betarce installed on all its machines? It says: {error}"
     )
 
 
 def nobody(name: str, address: str | None, error: Exception) -> InvalidInput:
-    """Say that there is no cluster."""
+    """Make the error for a cluster that does not exist."""
     if address is None:
         return InvalidInput(f"No cluster of {name} could be started on this machine: {error}")
     return InvalidInput(f"There is no cluster of {name} at {address!r}: {error}")
 
 
 def no_workers(name: str, address: str | None) -> InvalidInput:
-    """Say that a cluster has nobody to work."""
+    """Make the error for a cluster without workers."""
     return InvalidInput(f"The cluster of {name} at {address!r} has had no free worker for {WORKERS_S} s.")

@@ -1,4 +1,4 @@
-"""Models that come with the package: the paper's families, its network, and networks to and from torch."""
+"""Models that come with the package: those of the paper, its network, networks from torch."""
 
 from betarce.models.families import paper_model, paper_ranges
 from betarce.models.network import Network

@@ -1,4 +1,4 @@
-"""The three model families of the paper, with its hyperparameters and the ranges it varies them over."""
+"""The three model families of the paper, with the ranges over which it varies their hyperparameters."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,9 +21,14 @@ LIGHTGBM_RANGES: Mapping[str, Any] = {
 
 
 def logistic_ranges(rng: np.random.Generator) -> dict[str, Any]:
-    """Draw the paper's logistic regression: solver, iterations, and the penalty "l2" or "none".
+    """Draw the parameters of the paper's logistic regression: solver, iterations, penalty "l2" or "none".
 
     An infinite C is how scikit-learn spells "no penalty".
+
+    Examples
+    --------
+    >>> sorted(logistic_ranges(np.random.default_rng(0)))
+    ['C', 'max_iter', 'solver']
     """
     penalised = bool(rng.random() < 0.5)
     return {
@@ -39,10 +44,16 @@ def paper_model(family: str) -> Any:
     Parameters
     ----------
     family : {"network", "lightgbm", "logistic"}
-        All three keep a random 20 % of their rows aside for validation.
+        All three hold out a random 20 % of their rows for validation.
+
+    Returns
+    -------
+    classifier
+        Not fitted.
 
     Examples
     --------
+    >>> from betarce.models import paper_model
     >>> paper_model("logistic").estimator
     LogisticRegression()
     """
@@ -52,10 +63,21 @@ def paper_model(family: str) -> Any:
 
 
 def paper_ranges(model: object) -> Ranges | None:
-    """Give the ranges over which the paper varies a model of this kind; None if the paper has no such model.
+    """Give the ranges over which the paper varies a model of this kind.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted or not.
+
+    Returns
+    -------
+    mapping, callable or None
+        In the form that `betarce.Architecture` takes; None if the paper has no such model.
 
     Examples
     --------
+    >>> from betarce.models import Network, paper_ranges
     >>> paper_ranges(Network())
     {'hidden_layers': (3, 5), 'neurons': (64, 256)}
     """
@@ -66,7 +88,7 @@ def paper_ranges(model: object) -> Ranges | None:
 
 
 def _nest(ranges: Ranges) -> Ranges:
-    """Address the parameters of the estimator inside a `ValidationSplit`."""
+    """Name the parameters of the estimator inside a `ValidationSplit`."""
     if callable(ranges):
         return lambda rng: {f"estimator__{name}": value for name, value in ranges(rng).items()}
     return {f"estimator__{name}": value for name, value in ranges.items()}
@@ -95,7 +117,7 @@ def _logistic() -> ValidationSplit:
 
 _MAKERS: Mapping[str, Callable[[], Any]] = {"network": Network, "lightgbm": _lightgbm, "logistic": _logistic}
 FAMILIES = tuple(_MAKERS)
-"""Their names."""
+"""The names of the families."""
 _RANGES: Mapping[str, Ranges] = {
     "Network": NETWORK_RANGES,
     "LGBMClassifier": LIGHTGBM_RANGES,

@@ -20,24 +20,24 @@ _LIPSCHITZ = {"relu": 1.0, "identity": 1.0, "tanh": 1.0, "logistic": 0.25}
 
 
 class Network(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """The paper's network: ReLU layers with dropout, Adam, early stopping that keeps the best weights.
+    """The paper's network: ReLU layers with dropout, trained by Adam with early stopping.
 
     Parameters
     ----------
     hidden_layers, neurons : int
         Number of hidden layers, and of units in each.
     dropout : float
-        Share of hidden units silenced in each training step.
+        Share of hidden units dropped in each training step.
     learning_rate : float
-        Adam's step size.
+        Step size of Adam.
     batch_size : int
         Rows per step; the last batch of an epoch may hold fewer.
     max_epochs : int
-        Passes over the training rows, at most.
+        Maximum number of passes over the training rows.
     patience : int
         Training stops after so many epochs without a lower validation loss.
     validation : float
-        Share of the rows kept aside to stop on, drawn at random. 0 means: no early stopping, all epochs are run.
+        Share of the rows held out for early stopping, drawn at random. With 0 all epochs are run.
     random_state : None, int or numpy generator
         Seed of the split, the first weights, the order of rows and the dropout.
 
@@ -47,9 +47,9 @@ class Network(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
     weights_, biases_ : list of float32 arrays
         Per layer, shapes (in, out) and (out,). All that prediction needs.
     validation_losses_ : array of shape (n_epochs,)
-        Mean cross-entropy on the rows kept aside after each epoch; NaN without such rows.
+        Mean cross-entropy on the validation rows after each epoch; NaN without such rows.
     best_epoch_ : int
-        The epoch, from 1, whose weights were kept.
+        The epoch, from 1, whose weights are used.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if `fit` was given a DataFrame.
@@ -62,6 +62,7 @@ class Network(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
     Examples
     --------
     >>> import numpy as np
+    >>> from betarce import Network
     >>> X = np.linspace(0, 1, 80).reshape(-1, 1)
     >>> network = Network(neurons=16, random_state=0).fit(X, X[:, 0] > 0.5)
     >>> network.predict([[0.1], [0.9]])
@@ -136,7 +137,7 @@ class Network(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         return Settings(**{name: getattr(self, name) for name in names}), check_seed(self.random_state)
 
     def _take_columns(self, X: object, y: object) -> tuple[AnyArray, AnyArray]:
-        """Check a training table, and remember its columns."""
+        """Check a training table; set the attributes that describe its columns."""
         inputs, labels = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(labels)
         return inputs, labels
@@ -296,7 +297,7 @@ def steepness(weights: Sequence[FloatArray], activation: str = "relu") -> float:
 
 
 def _stretch(weight: FloatArray) -> float:
-    """Bound the spectral norm from above, by at most a sixth too much: no SVD, which is slow beside other work."""
+    """Bound the spectral norm from above, by at most a sixth too much; an SVD would be slow."""
     power = weight.astype(np.float64)
     power = power.T @ power if power.shape[0] > power.shape[1] else power @ power.T
     scale = float(np.linalg.norm(power))
@@ -318,7 +319,7 @@ def _forward(X: AnyArray, weights: Sequence[AnyArray], biases: Sequence[AnyArray
 
 
 def _leads(logits: FloatArray) -> FloatArray:
-    """Give by how much each row's winning class leads, from outputs of shape (n, 1) or (n, classes)."""
+    """Give the lead of each row's winning class, from outputs of shape (n, 1) or (n, classes)."""
     if logits.shape[1] == 1:
         return np.abs(logits[:, 0])
     top = np.partition(logits, -2, axis=1)

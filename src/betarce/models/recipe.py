@@ -1,4 +1,4 @@
-"""How one model is trained again: the same estimator on some rows, with some parameters, under some seed."""
+"""Retrain a model: the same estimator on other rows, with other parameters or another seed."""
 
 import copy
 import warnings
@@ -41,13 +41,13 @@ class Table:
         return Table(*(part.copy() if hasattr(part, "copy") else part for part in (self.X, self.y)))
 
     def take(self, rows: IntArray | None) -> "Table":
-        """Pick some rows, in any order and number; all of them for None."""
+        """Select rows, repeats allowed; all of them for None."""
         return self if rows is None else Table(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))
 
 
 @dataclass(frozen=True, eq=False)
 class Retraining:
-    """One way in which the model may come out: all that tells a member from its siblings.
+    """What is particular to one retrained model.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Retraining:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of a retraining: a model, or the reason why there is none."""
+    """The outcome of a retraining: a model, or the error that prevented it."""
 
     model: object | None
     error: str = ""
@@ -98,19 +98,19 @@ class Recipe:
     estimator: object
 
     def batches(self, retrainings: Sequence[Retraining]) -> list[list[Retraining]]:
-        """Cut retrainings into pieces of work; the cut never depends on the number of workers.
+        """Split retrainings into batches, which never depend on the number of workers.
 
         Raises
         ------
         UnusableModel
-            If the model cannot be trained again at all: once, and before any work is done.
+            If the model cannot be trained again at all; it is raised before any work is done.
         """
         fresh_copy(self.estimator)
         size = _NETWORKS_AT_ONCE if isinstance(self.estimator, Network) else 1
         return [list(retrainings[i : i + size]) for i in range(0, len(retrainings), size)]
 
     def train(self, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome]:
-        """Train one batch, on one thread. A member that fails leaves the others alone."""
+        """Train one batch on one thread. A member that fails does not affect the others."""
         with one_thread():
             return self._train(table, retrainings)
 
@@ -122,7 +122,7 @@ class Recipe:
         return [self._train_one(table, retraining) for retraining in retrainings]
 
     def unfitted(self, retraining: Retraining) -> Any:
-        """Give the estimator of a retraining, ready to fit."""
+        """Give the estimator of a retraining, unfitted."""
         estimator = fresh_copy(self.estimator)
         if retraining.params:
             estimator = set_parameters(estimator, retraining.params)
@@ -135,7 +135,7 @@ class Recipe:
                 rows = table.take(retraining.rows)
                 model = self.unfitted(retraining)
                 fitted = model.fit(rows.X, rows.y)
-                # Some home-made models forget to return self.
+                # Some models written by hand do not return self.
                 model = model if fitted is None else fitted
             except Exception as error:  # noqa: BLE001 - the user's own code may fail in any way; it is reported
                 return Outcome(None, error=f"{type(error).__name__}: {error}")
@@ -144,7 +144,7 @@ class Recipe:
 
 
 def _train_networks(estimator: Network, table: Table, retrainings: Sequence[Retraining]) -> list[Outcome] | None:
-    """Train many networks as one; None if that fails, so that each is tried alone and the culprit named."""
+    """Train many networks at once; None if that fails, so that each is trained alone and the failing one is named."""
     recipe = Recipe(estimator)
     try:
         estimators = [recipe.unfitted(retraining) for retraining in retrainings]
@@ -155,7 +155,7 @@ def _train_networks(estimator: Network, table: Table, retrainings: Sequence[Retr
 
 
 def fresh_copy(estimator: object) -> Any:
-    """Copy an estimator without what it has learnt, as far as its kind allows."""
+    """Copy an estimator without its fitted attributes, as far as its type allows."""
     if isinstance(estimator, FrozenEstimator):
         return fresh_copy(estimator.estimator)
     name = type(estimator).__name__
@@ -178,7 +178,7 @@ def fresh_copy(estimator: object) -> Any:
 
 
 def set_parameters(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """Set parameters, and name those that the estimator lacks."""
+    """Set parameters of an estimator, or raise InvalidInput for one that it does not have."""
     known = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
     unknown = [name for name in params if name not in known]
     if unknown:
@@ -211,12 +211,12 @@ def seed_everything(estimator: Any, seed: int, *, only_unset: bool = False) -> A
 
 
 def _takes_all_cores(estimator: object) -> bool:
-    """Some libraries read `n_jobs=None` as "all", where scikit-learn reads it as "one"."""
+    """Say whether a library reads `n_jobs=None` as "all cores", where scikit-learn reads it as "one"."""
     return _library(estimator) in ("catboost", "lightgbm", "xgboost")
 
 
 def _unlisted(estimator: Any, params: Mapping[str, Any]) -> dict[str, None]:
-    """Name the seed and the threads of each CatBoost model inside: `get_params` lists only what was set."""
+    """Give the seed and thread parameters of CatBoost models inside: `get_params` lists only those that were set."""
     found: dict[str, None] = {}
     for path, owner in {"": estimator, **params}.items():
         if _library(owner) == "catboost" and hasattr(owner, "get_params"):
@@ -233,7 +233,7 @@ def _library(estimator: object) -> str:
 
 
 def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
-    """Check training labels: one a row, none missing, at least two classes."""
+    """Check training labels: one per row, none missing, at least two classes."""
     check_unmasked(y, what="y")
     labels = y if isinstance(y, pd.Series) else np.asarray(y)
     if isinstance(y, (list, tuple)) and labels.dtype.kind in "US":
@@ -262,7 +262,7 @@ def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
 
 
 def _same_kind(labels: AnyArray) -> AnyArray:
-    """Refuse labels of several kinds, which cannot be sorted, and those that no file can keep."""
+    """Refuse labels of several types, which cannot be sorted, or of a type that cannot be stored."""
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels.tolist()]
     kinds = {type(label): label for label in plain}
     if len(kinds) > 1:

@@ -1,4 +1,4 @@
-"""Models for mixed tables as they come: numbers, categories, gaps."""
+"""Classifiers for mixed tables with missing values."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,7 +20,8 @@ def tabular_model(name: str, table: pd.DataFrame) -> Any:
     Parameters
     ----------
     name : {"hist-gradient-boosting", "lightgbm", "logistic", "random-forest"}
-        The first two know categories themselves; the others get them one-hot, with gaps filled and numbers scaled.
+        The first two handle categories themselves; the others get them one-hot encoded, with numbers imputed and
+        scaled.
     table : DataFrame
         The training table, with text as categories.
 
@@ -84,7 +85,7 @@ def _random_forest(table: pd.DataFrame) -> Any:
 
 
 def _as_numbers(table: pd.DataFrame) -> Any:
-    """Fill gaps and scale numbers; make one column of each category."""
+    """Impute and scale numbers; encode categories one-hot."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 

@@ -1,4 +1,4 @@
-"""Networks that were built in torch, and networks for use in torch."""
+"""Convert networks from torch, or to torch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHERWISE = (
 
 
 class _Read(NamedTuple):
-    """What a module says, layer by layer; `dropouts[i]` is the rate in front of layer i."""
+    """The layers of a module; `dropouts[i]` is the dropout rate before layer i."""
 
     weights: list[Float32]
     biases: list[Float32]
@@ -43,7 +43,7 @@ def network_from_torch(
     ----------
     module : torch.nn.Sequential
         Of Linear, ReLU and Dropout layers, with or without a Sigmoid (one output) or Softmax (several) at the end;
-        Sequentials in it are fine. In float32, on any device; it is neither changed nor kept.
+        Sequentials in it are fine. In float32, on any device; it is not changed, and no reference to it is held.
     classes : sequence of labels
         In the order of the outputs. For one output: the label below and the label above a probability of one half.
     feature_names : sequence of str, optional
@@ -54,7 +54,7 @@ def network_from_torch(
     Network
         With the same weights to the bit, unless there are two outputs or `classes` are not sorted: two outputs become
         one, their difference, and outputs are put in the order of the sorted labels. It predicts as the module does in
-        evaluation mode, but for rounding.
+        evaluation mode, up to rounding.
 
     Raises
     ------
@@ -63,8 +63,8 @@ def network_from_torch(
 
     Notes
     -----
-    `hidden_layers`, `neurons` and `dropout` say how the module is built. Where `Network` has no words for it, as for
-    layers of different width, they hold a tuple: such a network predicts, but refuses to be trained anew.
+    `hidden_layers`, `neurons` and `dropout` describe the module. Where a single number cannot, as for layers of
+    different width, they hold a tuple: such a network predicts, but cannot be retrained.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def network_to_torch(network: Network) -> torch.nn.Sequential:
 
 
 def _read(torch: Any, module: object) -> _Read:
-    """Take a module apart, and refuse what a `Network` cannot say."""
+    """Read the layers of a module; refuse what `Network` cannot represent."""
     nn = torch.nn
     if not _is_sequential(nn, module):
         raise UnusableModel(f"`module` must be a torch.nn.Sequential; got {type(module).__name__}. {_OTHERWISE}")
@@ -173,7 +173,7 @@ def _is_sequential(nn: Any, module: object) -> bool:
 
 
 def _flat(nn: Any, module: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give all layers in order, each with words that say where it is. A layer may come more than once."""
+    """Give all layers in order, each with a description of its place. A layer may come more than once."""
     for place, layer in enumerate(module):
         if _is_sequential(nn, layer):
             yield from _flat(nn, layer, f"{path}{place}.")
@@ -182,7 +182,7 @@ def _flat(nn: Any, module: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _check_fit(nn: Any, linears: Sequence[tuple[str, Any]], end: tuple[str, Any] | None) -> None:
-    """Check that outputs and inputs match, and that the end suits the number of outputs."""
+    """Check that the sizes of layers match, and that the last activation suits the number of outputs."""
     for (_, before), (where, layer) in pairwise(linears):
         if layer.in_features != before.out_features:
             raise UnusableModel(
@@ -212,7 +212,7 @@ def _values(torch: Any, tensor: Any, where: str) -> Float32:
 
 
 def _dropouts(nn: Any, layers: Sequence[Any]) -> list[float]:
-    """Give the share of inputs that training silences in front of each Linear layer."""
+    """Give the dropout rate before each Linear layer."""
     rates, rate = [], 0.0
     for layer in layers:
         if type(layer) is nn.Dropout:
@@ -224,7 +224,7 @@ def _dropouts(nn: Any, layers: Sequence[Any]) -> list[float]:
 
 
 def _built_as(weights: Sequence[Float32], dropouts: Sequence[float]) -> dict[str, object]:
-    """Say in the parameters of `Network` how a module is built; in tuples what they have no words for."""
+    """Describe a module by the parameters of `Network`; by tuples where single numbers cannot."""
     widths = tuple(weight.shape[1] for weight in weights[:-1])
     alike = dropouts[0] == 0 and len(set(dropouts[1:])) <= 1
     built: dict[str, object] = {"dropout": dropouts[-1] if alike else tuple(dropouts)}
@@ -251,7 +251,7 @@ def _labels(classes: object, n_outputs: int) -> AnyArray:
 
 
 def _for_sorted_classes(part: Float32, order: IntArray) -> Float32:
-    """Arrange the last layer's weights or biases, outputs last, so that they speak of the sorted classes."""
+    """Reorder the weights or biases of the last layer, outputs last, to the order of the sorted classes."""
     if part.shape[-1] == 1:
         return part if order[0] == 0 else -part
     if part.shape[-1] == 2:

@@ -1,4 +1,4 @@
-"""A classifier that keeps some of its rows aside, as every model of the paper does."""
+"""A classifier that holds out some of its training rows for validation."""
 
 from inspect import signature
 from typing import Any
@@ -21,14 +21,16 @@ class ValidationSplit(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     Parameters
     ----------
     estimator : classifier
-        What is trained. A LightGBM classifier gets the validation rows as its evaluation set.
+        The classifier to train. A LightGBM classifier gets the validation rows as its evaluation set.
     validation : float
-        The share of the rows kept aside, in (0, 1).
+        The share of the rows held out, in (0, 1).
     random_state : int or None
-        Decides which rows.
+        Seed of the split.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from betarce.models import ValidationSplit
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.arange(20.0)[:, None], np.arange(20) >= 10
     >>> ValidationSplit(LogisticRegression(), random_state=0).fit(X, y).predict([[0.0], [19.0]])
@@ -41,7 +43,7 @@ class ValidationSplit(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> "ValidationSplit":
-        """Split, then train."""
+        """Split the rows, then train the classifier on the larger part."""
         if not 0 < self.validation < 1:
             raise InvalidInput(f"`validation` must be strictly between 0 and 1; got {self.validation!r}.")
         train, held = split_rows(np.asarray(y), self.validation, self.random_state)
@@ -52,18 +54,18 @@ class ValidationSplit(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return self
 
     def predict(self, X: Any) -> AnyArray:
-        """Give the labels."""
+        """Predict the label of each row."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict(X))
 
     def predict_proba(self, X: Any) -> AnyArray:
-        """Give the probabilities of the classes."""
+        """Predict the probability of each class, shape (n, classes)."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
 
 
 def _evaluation_set(estimator: Any, X: Any, y_train: Any, y: Any) -> dict[str, Any]:
-    """Hand the validation rows to a LightGBM classifier under the name that its version knows."""
+    """Pass the validation rows to a LightGBM classifier by the parameter that its version has."""
     if not type(estimator).__module__.startswith("lightgbm"):
         return {}
     if "eval_X" not in signature(estimator.fit).parameters:

@@ -1,4 +1,4 @@
-"""Anchors: rows of the data that lie deep in the target class, and the ways that lead to them."""
+"""Approach anchors: rows of the data that lie deep in the target class."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _MOST_FEATURES = 64
 
 
 def walk_to(ground: Terrain, anchors: FloatArray, rows: IntArray) -> None:
-    """Take over the anchors' features one by one, best gain for its cost first, up to the anchor itself."""
+    """Take over the features of the anchors one by one, best gain for its cost first, up to the anchor itself."""
     asked, features = ground.asked, ground.features
     for anchor in np.swapaxes(anchors[rows], 0, 1):
         points, depth, cost = (part[rows] for part in asked.start)
@@ -42,7 +42,7 @@ def walk_to(ground: Terrain, anchors: FloatArray, rows: IntArray) -> None:
 
 
 def extend(ground: Terrain, ladders: Ladders, anchors: FloatArray) -> Ladders:
-    """Put points on the way to an anchor on top of each ladder, where they are as deep as its first rung.
+    """Add points on the way to an anchor to the top of each ladder, where they are as deep as its first rung.
 
     A point that was climbed to may lie where there are no data, and retrained models agree there less than they seem
     to; a row of the data is safer, if farther.

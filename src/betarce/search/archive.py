@@ -1,4 +1,4 @@
-"""The closest points met so far, one for every level of depth."""
+"""The closest point found so far for every level of depth."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 
 
 class Archive:
-    """Keeps, for each row and level, the cheapest valid point that is at least that deep.
+    """For each row and level, the cheapest valid point that is at least that deep.
 
     Parameters
     ----------
     levels : array of float, shape (rows, levels), descending
-        The depths to keep apart, for each row. A last level of -inf takes every valid point.
+        The levels of each row. A last level of -inf takes every valid point.
     n_features : int
 
     Examples
@@ -29,7 +29,7 @@ class Archive:
         self._cost = np.full(levels.shape, np.inf)
 
     def add(self, rows: IntArray, points: FloatArray, depth: FloatArray, valid: BoolArray, cost: FloatArray) -> None:
-        """Take note of evaluated points."""
+        """Record evaluated points."""
         n_levels = self.levels.shape[1]
         level = (depth[:, None] < self.levels[rows]).sum(axis=1)
         keep = np.flatnonzero(valid & (level < n_levels))

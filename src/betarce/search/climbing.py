@@ -1,4 +1,4 @@
-"""Climbing: from each base upwards, always by the move that gains most depth for its cost."""
+"""Climb from each start, always by the move that gains most depth for its cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ _SWEEP_EVERY = 5  # moves
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Where each row went: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end."""
+    """The path of each row: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end."""
 
     points: FloatArray
     depth: FloatArray
 
 
 class Climb:
-    """One climb of all rows.
+    """One climb, of all rows at once.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Climb:
         self.points, self.depth, self.cost = (part.copy() for part in terrain.asked.start)
 
     def path(self) -> Path:
-        """Climb until nothing gains, the deepest level is reached, or the moves are spent."""
+        """Climb until no move gains, the deepest level is reached, or no moves are left."""
         path, depths = [self.points.copy()], [self.depth.copy()]
         active: IntArray = np.arange(len(self.depth))
         for _ in range(self._max_moves):
@@ -74,7 +74,7 @@ class Climb:
         return np.sort(np.concatenate([*moved, narrow]))
 
     def _sweep(self, rows: IntArray, *, both_ways: bool) -> IntArray:
-        """Try all features, and remember the best of them; later sweeps try each only the way that rose before."""
+        """Try all features and record the best; later sweeps try each only in the direction that rose before."""
         if not rows.size:
             return rows
         columns = self._some_features(rows)
@@ -92,7 +92,7 @@ class Climb:
         return moved
 
     def _remember(self, rows: IntArray, columns: IntArray, ratio: FloatArray, *, both_ways: bool) -> None:
-        """Keep what a sweep showed: `ratio`, of shape (rows, columns, moves), is the gain of each move for its cost."""
+        """Record the best features of a sweep; `ratio`, of shape (rows, columns, moves), is the gain per cost."""
         order = np.argsort(-ratio.max(axis=2), axis=1, kind="stable")[:, : self._best.shape[1]]
         self._best[rows] = np.take_along_axis(columns, order, axis=1)
         if both_ways:
@@ -147,7 +147,7 @@ class Climb:
         return self._sized(columns, np.broadcast_to(lengths, (*columns.shape, len(lengths))))
 
     def _sloped_moves(self, rows: IntArray, slopes: FloatArray) -> FloatArray:
-        """Give moves along the steepest features, the way they rise."""
+        """Give moves along the steepest features, in the direction in which they rise."""
         ground = self._ground
         scaled = slopes * ground.features.scale
         ahead = ground.room(rows, self.points[rows], scaled)
@@ -173,7 +173,7 @@ class Climb:
         return np.asarray(self._steps[:, None] * (direction * scale)[:, None])
 
     def _some_features(self, rows: IntArray) -> IntArray:
-        """Pick the features to try: all of them, or, in wide tables, some at random."""
+        """Select the features to try: all of them, or, in wide tables, a random sample."""
         d = self._ground.starts.shape[1]
         if d <= _MOST_FEATURES:
             return np.broadcast_to(np.arange(d), (len(rows), d))
@@ -188,7 +188,7 @@ def _ratios(depth: FloatArray, cost: FloatArray, depth_now: FloatArray, cost_now
 
 
 def _estimated(moves: FloatArray, new_depth: FloatArray, depth: FloatArray) -> FloatArray:
-    """Read slopes off the single moves that were tried anyway."""
+    """Estimate slopes from the single moves that were tried anyway."""
     length = moves.sum(axis=2, keepdims=True)
     rise = np.where(np.isfinite(new_depth), new_depth - depth[:, None], 0.0)[..., None]
     tried: BoolArray = (moves != 0) & (length != 0)

@@ -1,4 +1,4 @@
-"""What a change costs: how far each feature moves, weighed, and how many of them move at all."""
+"""The cost of a change: a weighted distance plus a price per changed feature."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from betarce.features import FeatureSpace
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """A mixture of L1 and L2 over weighed features, and a small price for each that changes.
+    """A mixture of L1 and L2 over weighted features, plus a small price for each that changes.
 
     Attributes
     ----------
     features : FeatureSpace
-        Says what each feature weighs.
+        Holds the weight of each feature.
     share : float
         The share of L2 in the distance; the rest is L1.
     price : float
-        For each changed feature, in units of L1: what it may cost in distance to leave one feature alone.
+        For each changed feature, in units of L1: the extra distance that is accepted to leave one feature unchanged.
 
     Examples
     --------
@@ -35,11 +35,11 @@ class Cost:
 
     @property
     def weight(self) -> FloatArray:
-        """What one unit of each feature costs."""
+        """The cost of one unit of each feature."""
         return self.features.weight
 
     def __call__(self, points: FloatArray, bases: FloatArray) -> FloatArray:
-        """Give the cost of each point, seen from its base."""
+        """Give the cost of each point relative to its base."""
         gaps = self.features.gaps(points, bases)
         weighed = gaps * self.weight
         total = self.price * (gaps > 0).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""The direction that gains most for its cost, where cost is a mixture of L1 and L2."""
+"""The direction that gains most depth for its cost, where cost is a mixture of L1 and L2."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ _DIGITS = 4  # slopes differ in their last bits from batch to batch; the directi
 
 
 def steepest(slopes: FloatArray, share: float) -> FloatArray:
-    """Give the cheapest direction to rise in, a row of unit L2 for each row of slopes.
+    """Give the cheapest direction of ascent, a row of unit L2 for each row of slopes.
 
     Parameters
     ----------

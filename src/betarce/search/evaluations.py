@@ -1,4 +1,4 @@
-"""Points that a search asked about: how deep, at what cost, and what is left of the budget."""
+"""Evaluate points within a budget."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ _LEVEL_DIGITS = 4  # of a base's depth, which its levels are counted from
 
 
 class Evaluations:
-    """What was asked so far, for a batch of rows.
+    """The points evaluated so far for a batch of rows, with what is left of the budget.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ class Evaluations:
     depth : Depth
     cost : Cost
     budget : int
-        Evaluations per row, at most.
+        Maximum number of evaluations per row.
     levels : array of shape (levels,), descending, optional
-        The depths that are kept apart; by default `levels_above` of the starts' own.
+        The depths of the rungs; by default `levels_above` of the starts' own.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Evaluations:
         The starts as far as they are allowed, their depth and their cost.
     count : array of int, shape (n,)
     spent : array of bool, shape (n,)
-        Whether a row wanted to ask more than its budget allows.
+        Whether a row needed more evaluations than its budget allows.
     """
 
     def __init__(self, task: Task, depth: Depth, *, cost: Cost, budget: int, levels: FloatArray | None = None) -> None:
@@ -60,7 +60,7 @@ class Evaluations:
         return depth, cost, valid
 
     def try_(self, rows: IntArray, points: FloatArray) -> FloatArray:
-        """Project and ask, as far as the budget of each row goes; give the depth, -inf beyond it."""
+        """Project and evaluate points as far as the budget of each row allows; give the depth, -inf beyond it."""
         left = self._budget - self.count
         order = np.argsort(rows, kind="stable")
         counts = np.bincount(rows, minlength=len(left))
@@ -82,17 +82,17 @@ class Evaluations:
         return Ladders(points, exists, self.archive.levels, self.count, self.spent)
 
     def affordable(self, rows: IntArray, price: IntArray | int) -> BoolArray:
-        """Say which rows can pay so many evaluations more."""
+        """Say which rows have budget for so many more evaluations."""
         can = self.count[rows] + price <= self._budget
         self.spent[rows[~can]] = True
         return np.asarray(can)
 
     def cost(self, points: FloatArray, starts: FloatArray) -> FloatArray:
-        """Give the cost of points, seen from their starts."""
+        """Give the cost of points relative to their starts."""
         return self._cost(points, starts)
 
     def _deep(self, rows: IntArray, points: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Ask how deep points are; what breaks a link between columns is no answer, however deep."""
+        """Evaluate points; one that breaks a link between columns is not valid, however deep."""
         depth, valid = self._depth(points, rows)
         depth = np.round(depth, _DIGITS)
         if self._features.linked:

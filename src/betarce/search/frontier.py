@@ -1,10 +1,10 @@
-"""Frontier: for every level of depth, the closest point that is so deep.
+"""Frontier search: the closest point for every level of depth.
 
 Depth says how far inside the target class a point lies under all search members together. From the base the search
-climbs, always by the move that gains most depth for its distance; places a rung at every level that it passed; then
-moves the rungs closer to the base: where slopes are known by turning them into the cheapest direction, else by putting
-single features back. What comes out is a ladder, deepest and farthest first. The search knows a depth and a feature
-space, no models.
+climbs, always by the move that gains most depth for its distance. It places a rung at every level that it passed, and
+then moves the rungs closer to the base: where slopes are known by turning them into the cheapest direction, else by
+putting single features back. The result is a ladder, deepest and farthest first. The search uses a depth and a feature
+space, but no models.
 """
 
 from dataclasses import dataclass, replace
@@ -25,20 +25,20 @@ from betarce.search.terrain import Terrain
 
 @dataclass(frozen=True)
 class FrontierSearch:
-    """Closest points by depth.
+    """Search for the closest point at every level of depth.
 
     Parameters
     ----------
     norm : float or {"l1", "l2"}
-        What "closest" means; a number between 0 and 1 is the share of L2 in a mixture of both. L1 changes few features,
-        L2 many a little.
+        The norm of distances; a number between 0 and 1 is the share of L2 in a mixture of both. L1 changes few
+        features, L2 many features a little.
     price : float
-        What each changed feature costs on top, in units of L1: how much farther a point may lie to leave one feature
-        alone.
+        Extra cost of each changed feature, in units of L1: how much farther a point may lie to leave one feature
+        unchanged.
     steps : tuple of float
         Lengths of the moves that are tried, in units of the features' ranges.
     max_climbs : int
-        Moves from the base to the deepest rung, at most.
+        Maximum number of moves from the base to the deepest rung.
     refinements : int
         Rounds in which rungs are moved closer to the base.
     max_evaluations : int

@@ -1,6 +1,6 @@
-"""Growing Spheres: look in ever larger shells around a point until one holds what is sought.
+"""Growing Spheres: search ever larger shells around a point until one holds a hit.
 
-The paper's Algorithm 2. The search knows a predicate and a feature space, no models.
+The paper's Algorithm 2. The search uses a predicate and a feature space, but no models.
 """
 
 from collections.abc import Sequence
@@ -27,9 +27,9 @@ class SearchResult:
     points : array of shape (n, d)
         The point found, or the centre where there is none.
     status : list of {"found", "not-found", "budget-spent"}
-        "not-found" means that the whole box was looked through, "budget-spent" that evaluations ran out.
+        "not-found" means that the whole box was searched, "budget-spent" that evaluations ran out.
     n_evaluations : array of int, shape (n,)
-        How many points the predicate was asked about.
+        The number of points evaluated.
     """
 
     points: FloatArray
@@ -49,7 +49,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class GrowingSpheresSearch:
-    """The closest point of the first shell that holds any.
+    """Search for the closest hit of the first shell that holds any.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class GrowingSpheresSearch:
     n_candidates : int
         Points drawn in each ball or shell, n in the paper.
     max_evaluations : int
-        Budget a row.
+        Budget per row.
     bounded : bool
-        Whether candidates are moved into the box of allowed values. False searches without walls, as the paper does.
+        Whether candidates are moved into the box of allowed values. False searches without bounds, as the paper does.
     norm : {"l1", "l2"}
-        What "closest" means among the candidates of the last shell; the shells themselves are L2, as in the paper.
+        The norm of distances among the candidates of the last shell; the shells themselves are L2, as in the paper.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class GrowingSpheresSearch:
 
 
 class _State:
-    """Where the search stands in each row."""
+    """The state of the search in each row."""
 
     def __init__(
         self, centers: FloatArray, walls: Box, features: FeatureSpace, seeds: Sequence[int], radius: float
@@ -180,9 +180,9 @@ class _State:
         return np.asarray(np.sqrt(squares.sum(axis=1)))
 
     def sample(self, active: IntArray, n: int) -> FloatArray:
-        """Draw points from the shell of each active row, shape (active * n, d): uniformly, as far as names allow.
+        """Draw points from the shell of each active row, shape (active * n, d): uniformly, as far as categories allow.
 
-        A name that changes uses up one unit of the squared radius; what is left goes to the numbers.
+        A category that changes uses up one unit of the squared radius; the rest goes to the numbers.
         """
         d = self.centers.shape[1]
         normals = np.stack([self.generators[i].standard_normal((n, d)) for i in active])
@@ -205,7 +205,7 @@ class _State:
         return np.asarray(candidates.reshape(-1, d))
 
     def _flip(self, active: IntArray, candidates: FloatArray, radii: FloatArray) -> FloatArray:
-        """Give some names of the candidates other values; say how much radius is left."""
+        """Change some categories of the candidates; give the radius that is left."""
         n, d = candidates.shape[1:]
         draws = np.stack([self.generators[i].random((2, n, d)) for i in active])
         most = np.minimum(np.floor(np.square(radii)), self.flips[active].sum(axis=1)[:, None])
@@ -218,7 +218,7 @@ class _State:
         return np.asarray(np.sqrt(np.maximum(np.square(radii) - count, 0)))
 
     def advance(self, active: IntArray, candidates: FloatArray, hits: BoolArray, distance: FloatArray) -> None:
-        """Halve, grow or finish each row by what its candidates were."""
+        """Halve, grow or finish each row, depending on its candidates."""
         any_hit = hits.any(axis=1)
         halving = self.halving[active]
         smaller = active[halving & any_hit]

@@ -1,4 +1,4 @@
-"""Candidates by row, from the safest to the closest."""
+"""Ladders: the candidates of each row, from the safest to the closest."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from betarce.errors import InvalidInput
 
 @dataclass(frozen=True, eq=False)
 class Ladders:
-    """For each row a sequence of points, safest first and closest last.
+    """One ladder per row: a sequence of rungs (points), safest first and closest last.
 
     Attributes
     ----------
     points : array of shape (n, rungs, d)
     exists : array of bool, shape (n, rungs)
-        Which rungs hold a point of their own.
+        Which rungs hold a point.
     levels : array of float, shape (n, rungs)
         The depth that each rung's points have at least.
     n_evaluations : array of int, shape (n,)
     spent : array of bool, shape (n,)
-        Whether the budget ran out before the search was through.
+        Whether the budget ran out before the search was complete.
     """
 
     points: FloatArray

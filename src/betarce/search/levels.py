@@ -1,4 +1,4 @@
-"""Depths at which a ladder has its rungs."""
+"""The depths at which a ladder has its rungs."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rungs: a point for every level that a climb passed, moved as close to the base as its level allows."""
+"""Place the rungs of a ladder as close to the base as their levels allow."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ _STRIDE = 3  # every third rung is refined in each round
 
 
 def place(ground: Terrain, path: Path) -> None:
-    """Put a point where the path passes each level, by the rule of three between ever closer ends."""
+    """Place a point where the path passes each level, by linear interpolation between ever closer ends."""
     levels = ground.asked.archive.levels
     reached = path.depth[:, :, None] >= levels[:, None]
     after = reached.argmax(axis=1)
@@ -91,7 +91,7 @@ def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, some: BoolArr
 
 
 def prune(ground: Terrain) -> None:
-    """Put single features back altogether until no rung can spare another change at its level.
+    """Put single features back to the base until no rung can spare another change at its level.
 
     The archive keeps what is cheaper at the same level, and a point with one change less is cheaper. So each round asks
     about the rungs that the last round changed, and no more.

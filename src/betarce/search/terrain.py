@@ -1,4 +1,4 @@
-"""What one search works on: a batch of rows, how deep points lie, and what was asked so far."""
+"""The state that all stages of a frontier search share."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ _BITS = 36  # of slopes that count
 
 
 class Terrain:
-    """The ground that a search walks on.
+    """A batch of rows with their depth, their cost and the points evaluated so far.
 
     Parameters
     ----------
@@ -22,16 +22,16 @@ class Terrain:
     depth : Depth
     cost : Cost
     budget : int
-        Evaluations per row, at most.
+        Maximum number of evaluations per row.
     levels : array of shape (levels,), descending, optional
-        The depths that are kept apart; by default from `DEEPEST` down to the starts' own.
+        The depths of the rungs; by default from `DEEPEST` down to the starts' own.
 
     Attributes
     ----------
     top : float
         The depth that is deep enough.
     asked : Evaluations
-        The points evaluated so far, and what is left of the budget.
+        The points evaluated so far, with what is left of the budget.
     """
 
     def __init__(self, task: Task, depth: Depth, *, cost: Cost, budget: int, levels: FloatArray | None = None) -> None:
@@ -44,9 +44,9 @@ class Terrain:
     def evaluate(
         self, rows: IntArray, points: FloatArray, ends: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Give what is allowed of the ends of moves, shape (rows, k, d), with their depth and cost, both (rows, k).
+        """Project the ends of moves, shape (rows, k, d), and give them with their depth and cost, both (rows, k).
 
-        What the rules or the grid took back altogether is not asked about: its depth is -inf.
+        A move that the rules or the grid take back altogether is not evaluated: its depth is -inf.
         """
         n, k, d = ends.shape
         owners = np.repeat(rows, k)
@@ -63,11 +63,11 @@ class Terrain:
         return None if slopes is None else _without_noise(slopes * self.features.scale) / self.features.scale
 
     def room(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Say how far each feature can go the way it rises."""
+        """Say how far each feature can go in the direction in which depth rises."""
         return np.where(slopes > 0, self.box.upper[rows] - points, points - self.box.lower[rows])
 
     def direction(self, rows: IntArray, points: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Give the cheapest direction to rise in, among the features that have room for it."""
+        """Give the cheapest direction of ascent, among the features that have room for it."""
         open_ = np.where(self.room(rows, points, slopes) > 0, slopes, 0.0)
         return steepest(open_ / self.cost.weight, self.cost.share)
 

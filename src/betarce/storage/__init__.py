@@ -1,1 +1,4 @@
-"""The only way to the disk: whole files or none, strict documents, arrays without pickle."""
+"""The only way to the disk.
+
+Files are written whole or not at all, documents are strict JSON with a digest, arrays need no pickle.
+"""

@@ -1,6 +1,7 @@
-"""Named arrays as bytes and back: a digest, a header in strict JSON, then the values as they lie in memory.
+"""Serialise named arrays to bytes, without pickle.
 
-Nothing in it is compressed, so a file never takes more memory than disk; nothing in it is ever run.
+The bytes hold a digest, a header in strict JSON, then the values as they lie in memory. Nothing is compressed, so a
+file never takes more memory than disk; nothing in it is ever executed.
 """
 
 import json
@@ -26,7 +27,7 @@ _LAST_LETTER = 0x10FFFF
 
 
 def to_bytes(arrays: Mapping[str, AnyArray]) -> bytes:
-    """Write arrays of numbers, truth values or text.
+    """Serialise arrays of numbers, truth values or text.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def to_bytes(arrays: Mapping[str, AnyArray]) -> bytes:
 
 
 def from_bytes(content: bytes) -> dict[str, AnyArray]:
-    """Read what `to_bytes` wrote; raise CorruptFile, with the reason alone, for anything else."""
+    """Read the output of `to_bytes`; raise CorruptFile, with the reason alone, for anything else."""
     start = len(_MAGIC) + _SEAL
     body = content[start:]
     if not content.startswith(_MAGIC) or content[len(_MAGIC) : start] != blake2b(body, digest_size=_SEAL).digest():

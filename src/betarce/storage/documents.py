@@ -1,7 +1,8 @@
-"""Text to plain data, within limits: strict JSON, TOML and YAML of files that nobody has vouched for.
+"""Parse untrusted JSON, TOML or YAML within limits.
 
-Every limit holds before the work that it bounds: depth and length before parsing, digits before a number is made, and
-the size that aliases unfold to before anyone walks over it. What breaks one is a CorruptFile, never another error.
+Every limit is checked before the work that it bounds: depth and length before parsing, digits before a number is made,
+the size of unfolded aliases before anything iterates over them. A text that breaks a limit raises CorruptFile, never
+another error.
 """
 
 import json
@@ -16,13 +17,13 @@ import numpy as np
 from betarce.errors import CorruptFile, require
 
 MOST_DEPTH = 64
-"""Levels of lists and objects in each other; ten is the most that any file of betarce has."""
+"""Most levels of nested lists and objects; files of betarce have ten at most."""
 MOST_DIGITS = 100
-"""Characters of a number; one of 5,000 digits takes long to read, and no column holds it."""
+"""Most characters of a number; one of 5,000 digits takes long to read, and no column holds it."""
 LARGEST = 2**64
-"""Beyond all whole numbers of a file that people write."""
+"""Whole numbers of a file that people write must be smaller."""
 MOST_VALUES = 1_000_000
-"""Values of a file that people write, aliases unfolded."""
+"""Most values of a file that people write, with aliases unfolded."""
 
 _NOT_MARKS = bytes(set(range(256)) - set(b'"[]{}'))
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -79,7 +80,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def parse_yaml(text: str, *, name: str) -> Any:
     """Read YAML of plain values; `name` is that of the file, for the message that PyYAML is missing.
 
-    Aliases are fine as long as what they unfold to stays small, merge keys (`<<`) too.
+    Aliases and merge keys (`<<`) are accepted as long as they unfold to few values.
     """
     yaml = require("yaml", extra="yaml", purpose=f"Reading {name}")
     loader = None
@@ -97,7 +98,7 @@ def parse_yaml(text: str, *, name: str) -> Any:
 
 
 def check_limits(document: Any) -> None:
-    """Refuse plain data that is too deep, too large once aliases are unfolded, or holds absurdly long numbers.
+    """Refuse plain data that is too deep, too large with aliases unfolded, or holds very long numbers.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def _reason(error: Exception) -> str:
 
 
 def _depth_of_json(text: str) -> int:
-    """Count how deep brackets lie in each other, without reading anything else."""
+    """Count the levels of nested brackets, without parsing anything else."""
     marks = text.encode("utf-8", "surrogatepass")
     if b"\\" in marks:
         marks = re.sub(rb"\\.", b"", marks, flags=re.DOTALL)
@@ -181,7 +182,7 @@ def _distinct_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @cache
 def _yaml_loader(yaml: Any) -> Any:
-    """Make PyYAML's loader of plain values strict: no key twice, no long numbers, no unbounded merging."""
+    """Make a strict version of PyYAML's safe loader: no key twice, no long numbers, no unbounded merging."""
 
     class StrictLoader(yaml.SafeLoader):  # type: ignore[misc]
         merged = 0

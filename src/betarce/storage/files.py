@@ -1,4 +1,4 @@
-"""Files that are whole or not there: strict JSON under a digest, written in one go, read within limits."""
+"""Files that are written whole or not at all, and read within limits."""
 
 import hashlib
 import json
@@ -13,16 +13,16 @@ from betarce.errors import CorruptFile, InvalidInput, NotWritten
 from betarce.storage.documents import parse_json
 
 MOST_BYTES = 2**30
-"""What a file of results may take; parsed, it takes ten times as much memory."""
+"""Most bytes of a file of results; parsed, it takes ten times as much memory."""
 MOST_BYTES_BY_HAND = 2**22
-"""What a file that people write may take: four megabytes of rules are 50,000 columns."""
+"""Most bytes of a file that people write: four megabytes of rules are 50,000 columns."""
 
 _DIGEST = "digest"
 _WIDTH = 110
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file whole or not at all: what was there stays until the new one is complete."""
+    """Write a file whole or not at all: an existing file stays until the new one is complete."""
     target = check_writable(path)
     temporary = target.with_name(f".{uuid4().hex}.tmp")
     try:
@@ -45,7 +45,7 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
 
 
 def check_path(path: object, *, what: str = "path") -> str:
-    """Refuse what can be no path: numbers, text with a NUL, text that the file system cannot spell.
+    """Refuse what cannot be a path: numbers, text with a NUL, text that the file system cannot encode.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def check_path(path: object, *, what: str = "path") -> str:
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Refuse a path that cannot become a file; follow links, so that they stay what they are."""
+    """Refuse a path that cannot become a file; links are followed, so that they stay links."""
     target = Path(os.path.realpath(check_path(path)))
     problem = ""
     if os.path.isdir(target):
@@ -84,7 +84,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 
 
 def make_folder(folder: str | os.PathLike[str]) -> Path:
-    """Give a folder, made if it is not there; refuse what is a file."""
+    """Make a folder if it does not exist; refuse a file."""
     target = Path(check_path(folder, what="folder")).resolve()
     if os.path.exists(target) and not os.path.isdir(target):
         raise InvalidInput(f"`folder` must be a folder, or not there yet; {str(target)!r} is a file.")
@@ -127,7 +127,7 @@ def unseal(text: str) -> dict[str, Any]:
 
 
 def read_text(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> str:
-    """Read a text file; raise CorruptFile if its bytes are no text, FileNotFoundError and the like as they are."""
+    """Read a text file; raise CorruptFile if it is not UTF-8. FileNotFoundError and IsADirectoryError pass through."""
     try:
         return read_bytes(path, most=most).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -141,7 +141,7 @@ def read_text(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> bytes:
-    """Read a file that takes `most` bytes at most; no more than that is read of a larger one."""
+    """Read a file of at most `most` bytes; of a larger one no more than that is read."""
     with Path(check_path(path)).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -150,14 +150,13 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> bytes
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """Give a digest of what a document of plain data says, however it is laid out."""
-    # Sorted and without spaces: how a file is laid out does not count, what it says does.
+    """Give a digest of the content of a document of plain data, whatever its layout."""
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return "blake2b:" + hashlib.blake2b(canonical.encode("ascii"), digest_size=16).hexdigest()
 
 
 def _laid_out(value: Any, indent: int = 0) -> str:
-    """Write JSON with short objects, and lists of plain values, on one line each."""
+    """Write JSON with one line for each short object or list of plain values."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, (dict, list)) for v in value))
     if not value or not nested or (indent and len(line) + indent <= _WIDTH):

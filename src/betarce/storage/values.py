@@ -1,4 +1,4 @@
-"""Single values as JSON has them, and back: names, levels, numbers."""
+"""Serialise single values to JSON: names, levels, numbers."""
 
 import math
 from datetime import date
@@ -13,9 +13,9 @@ _ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def plain(value: Any, *, what: str) -> Any:
-    """Turn a value into what strict JSON can hold.
+    """Turn a value into plain data that strict JSON can hold.
 
-    Text, truth values, whole numbers, finite floats and None stay what they are; the rest is tagged.
+    Text, truth values, whole numbers, finite floats and None stay as they are; other values are tagged.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def plain(value: Any, *, what: str) -> Any:
 
 
 def unplain(value: Any) -> Any:
-    """Turn what `plain` made into the value that it stands for."""
+    """Turn the output of `plain` back into the value."""
     match value:
         case None | bool() | str() | int() | float():
             return value
@@ -72,12 +72,12 @@ def unplain(value: Any) -> Any:
 
 
 def plain_float(value: float | None) -> Any:
-    """Write a float, or None, for a place that can hold nothing else."""
+    """Turn a float or None into plain data."""
     return None if value is None else plain(float(value), what="a number")
 
 
 def unplain_float(value: Any) -> float:
-    """Read a float from a place that can hold nothing else."""
+    """Read a float from plain data; raise CorruptFile for anything else."""
     number = unplain(value)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise CorruptFile(f"{value!r} is not a number")

@@ -1,1 +1,1 @@
-"""Tables of the user, from files: reading them, and saying what looks wrong in them."""
+"""Read the user's tables from CSV files, with checks for what looks wrong in them."""

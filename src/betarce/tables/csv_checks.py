@@ -1,4 +1,4 @@
-"""What looks wrong in a CSV file: values that were read as something else than they are meant to be."""
+"""Find what looks wrong in a CSV file, such as numbers that were read as text."""
 
 import os
 import re
@@ -40,7 +40,7 @@ _ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|idx|no|nr|number)$|[a-z
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing in a table that is probably not what its owner thinks.
+    """One thing in a table that is probably not intended.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Finding:
 def check_csv(
     path: str | os.PathLike[str], *, label: str | None = None, drop: Sequence[str] = (), missing: Sequence[str] = ()
 ) -> list[Finding]:
-    """Say what looks wrong in a CSV file.
+    """Find what looks wrong in a CSV file.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def check_csv(
 
 
 def check_values(table: pd.DataFrame, *, label: str | None = None) -> list[Finding]:
-    """Say what looks wrong in a table as `read_csv` gives it; see `check_csv`.
+    """Find what looks wrong in a table from `read_csv`; see `check_csv`.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def check_values(table: pd.DataFrame, *, label: str | None = None) -> list[Findi
 
 
 def identifiers(findings: Sequence[Finding]) -> list[str]:
-    """Name the columns that look like identifiers."""
+    """Give the names of the columns that look like identifiers."""
     return [finding.columns[0] for finding in findings if finding.kind == "identifier"]
 
 
@@ -174,7 +174,7 @@ def _of_texts(present: "pd.Series[Any]", name: str) -> Iterator[Finding]:
 
 
 def _stray(counts: "pd.Series[Any]", name: str) -> Finding | None:
-    """Find the few values that keep a column from being numbers."""
+    """Find the few values that prevent a column from being numeric."""
     plain = pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().to_numpy()
     separated = np.array([bool(_SEPARATED.fullmatch(_SIGNS.sub("", value))) for value in counts.index])
     n, total = int(counts[~plain].sum()), int(counts.sum())

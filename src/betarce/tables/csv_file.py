@@ -1,4 +1,4 @@
-"""Tables and labels from CSV files, with errors that say what to do."""
+"""Read tables with labels from CSV files."""
 
 import os
 import warnings
@@ -86,13 +86,13 @@ def _with_row_names(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_categories(table: pd.DataFrame) -> pd.DataFrame:
-    """Turn columns of text, and of truth values with gaps, into categories."""
+    """Turn columns of text, or of truth values with missing ones, into categories."""
     texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name].dtype)]
     return table.astype(dict.fromkeys(texts, "category"))
 
 
 def without_label(table: pd.DataFrame, label: str) -> tuple[pd.DataFrame, AnyArray]:
-    """Take the label off a table; rows without one are left out.
+    """Split a table into features and labels; rows without a label are left out.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def without_label(table: pd.DataFrame, label: str) -> tuple[pd.DataFrame, AnyArr
 
 
 def check_column(table: pd.DataFrame, name: str) -> None:
-    """Refuse a name that the table lacks, and suggest one that it has."""
+    """Refuse a column that the table does not have, and suggest one that it has."""
     if name not in table.columns:
         known = [str(column) for column in table.columns]
         close = get_close_matches(name, known, 1)
@@ -137,7 +137,7 @@ def check_column(table: pd.DataFrame, name: str) -> None:
 
 
 def class_named(text: str, classes: AnyArray) -> Any:
-    """Find the class that someone typed.
+    """Find the class that a text stands for.
 
     Examples
     --------
