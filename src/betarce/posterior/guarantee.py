@@ -1,6 +1,7 @@
 """The guarantee that is asked for, with the votes that it takes."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,7 @@ class Guarantee:
         return Certificate(n_agree=n_agree, n_models=n_models, guarantee=self, **context)
 
 
+@lru_cache(maxsize=64)
 def check_vote_decides(guarantee: Guarantee) -> None:
     """Refuse a guarantee that its prior alone gives, whatever models would say.
 

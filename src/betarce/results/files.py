@@ -66,7 +66,7 @@ def from_json(text: str) -> Result:
 
 def _document(result: Result) -> dict[str, Any]:
     whiches: tuple[Which, ...] = get_args(Which)
-    readable = {which: _readable([item.points[which] for item in result], result.features) for which in whiches}
+    readable = {which: readable_points([item.points[which] for item in result], result.features) for which in whiches}
     return {
         "betarce_result": FORMAT,
         "rows": [_plain_row(item, {which: readable[which][i] for which in whiches}) for i, item in enumerate(result)],
@@ -93,7 +93,7 @@ def load(path: str | os.PathLike[str]) -> Result:
 def _plain_row(item: RobustCounterfactual, readable: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": plain(item.name, what="the name of a row"),
-        "target": _plain_target(item.target),
+        "target": certificate_file.plain_target(item.target),
         "status": item.status,
         "reason": item.reason,
         "note": item.note,
@@ -106,13 +106,13 @@ def _plain_row(item: RobustCounterfactual, readable: Mapping[str, Any]) -> dict[
         "runtime_s": _plain_maybe(item.runtime_s),
         "base_agree": item.base_agree,
         "overrides": plain_rules(item.overrides),
-        "points": {which: _plain_point(item.points[which]) for which in get_args(Which)},
+        "points": {which: plain_point(item.points[which]) for which in get_args(Which)},
         "ladder": _plain_ladder(item.ladder, item.points["original"], item.features),
     }
 
 
 def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactual:
-    points = {which: _point(data["points"][which], features) for which in get_args(Which)}
+    points = {which: read_point(data["points"][which], features) for which in get_args(Which)}
     certificate = None
     if data["certificate"] is not None:
         certificate = certificate_file.from_plain(data["certificate"])
@@ -120,7 +120,7 @@ def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactua
         raise CorruptFile(f"no row has the status {data['status']!r}")
     return RobustCounterfactual(
         name=unplain(data["name"]),
-        target=_target(data["target"]),
+        target=certificate_file.read_target(data["target"]),
         status=data["status"],
         reason=_typed(data["reason"], str),
         note=_typed(data["note"], str),
@@ -138,7 +138,7 @@ def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactua
     )
 
 
-def _readable(points: Sequence[FloatArray | None], features: FeatureSpace) -> list[dict[str, Any] | None]:
+def readable_points(points: Sequence[FloatArray | None], features: FeatureSpace) -> list[dict[str, Any] | None]:
     """Write points as column and value, in original units; a missing value is null."""
     rows = [i for i, point in enumerate(points) if point is not None]
     found: list[dict[str, Any] | None] = [None] * len(points)
@@ -158,11 +158,13 @@ def _plain_value(value: Any) -> Any:
     return None if pd.api.types.is_scalar(value) and pd.isna(value) else plain(value, what="a value of a column")
 
 
-def _plain_point(point: FloatArray | None) -> list[Any] | None:
+def plain_point(point: FloatArray | None) -> list[Any] | None:
+    """Write a point exactly; a missing value is null."""
     return None if point is None else [_plain_maybe(value) for value in point.tolist()]
 
 
-def _point(data: Any, features: FeatureSpace) -> FloatArray | None:
+def read_point(data: Any, features: FeatureSpace) -> FloatArray | None:
+    """Read what `plain_point` wrote; refuse values that their columns cannot hold."""
     if data is None:
         return None
     point = np.array([_maybe(value) for value in data], dtype=np.float64)
@@ -210,16 +212,6 @@ def _plain_maybe(value: float) -> Any:
 
 def _maybe(data: Any) -> float:
     return math.nan if data is None else unplain_float(data)
-
-
-def _plain_target(target: Any) -> Any:
-    if isinstance(target, list):
-        return [plain(label, what="a class") for label in target]
-    return plain(target, what="a class")
-
-
-def _target(data: Any) -> Any:
-    return [unplain(label) for label in data] if isinstance(data, list) else unplain(data)
 
 
 def _typed(value: Any, kind: type) -> Any:

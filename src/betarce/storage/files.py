@@ -21,12 +21,15 @@ _DIGEST = "digest"
 _WIDTH = 110
 
 
-def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file whole or not at all: an existing file stays until the new one is complete."""
+def write_whole(path: str | os.PathLike[str], content: str | bytes, *, mode: int = 0o666) -> Path:
+    """Write a file whole or not at all: an existing file stays until the new one is complete.
+
+    `mode` says who may read and write a new file, as far as the system's own mask allows.
+    """
     target = check_writable(path)
     temporary = target.with_name(f".{uuid4().hex}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             # A lone surrogate has no UTF-8 form; as a backslash escape it is valid JSON.
             file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
             file.flush()
