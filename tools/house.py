@@ -58,6 +58,7 @@ LAYERS: Sequence[Mapping[str, str]] = (
         "runs": "A fitted explainer as a folder, and rows explained from file to file.",
     },
     {
+        "ledger": "Promises on record: statements, a chain, re-checks at deployment, promised against realised.",
         "comparison": "Methods side by side on the same rows, and their metrics.",
         "metrics": "The metrics under their public name.",
         "demo": "Five rejected loans, explained and checked.",

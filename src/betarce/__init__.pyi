@@ -3,6 +3,7 @@
 from betarce import datasets as datasets
 from betarce import errors as errors
 from betarce import explainers as explainers
+from betarce import ledger as ledger
 from betarce import metrics as metrics
 from betarce import models as models
 from betarce import posterior as posterior
@@ -13,6 +14,7 @@ from betarce.comparison.compare import Comparison as Comparison
 from betarce.comparison.compare import compare as compare
 from betarce.ensemble import Ensemble as Ensemble
 from betarce.features import FeatureSpace as FeatureSpace
+from betarce.ledger import Ledger as Ledger
 from betarce.models import Network as Network
 from betarce.posterior import Certificate as Certificate
 from betarce.posterior import Guarantee as Guarantee

@@ -16,7 +16,8 @@
     ├── DegenerateSpace                       all members are the same model: a certificate would say nothing
     ├── ConstantMembers                       some members answer one class everywhere
     ├── MemberWarning                         some members were trained with warnings
-    └── SlowMembers                           members are asked one by one, because no kernel can speak for them
+    ├── SlowMembers                           members are asked one by one, because no kernel can speak for them
+    └── ClockSkew                             the clock is behind the last entry of a ledger
 """
 
 from collections.abc import Sequence
@@ -108,6 +109,10 @@ class MemberWarning(BetarceWarning):
 
 class SlowMembers(BetarceWarning):
     """Members are asked one by one, because no kernel can speak for them; the message says why."""
+
+
+class ClockSkew(BetarceWarning):
+    """The clock of this machine is behind the last entry of a ledger."""
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:

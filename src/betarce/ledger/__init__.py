@@ -1,0 +1,27 @@
+"""Promises on record: what was handed out to whom on what grounds, and whether it still holds."""
+
+from betarce.ledger.chain import Head
+from betarce.ledger.envelope import Envelope, Signature, read_envelope
+from betarce.ledger.heads import load_head, save_head
+from betarce.ledger.integrity import Integrity, Problem
+from betarce.ledger.keys import PublicKey, SigningKey
+from betarce.ledger.ledger import Ledger
+from betarce.ledger.promises import Promise
+from betarce.ledger.statement import Statement, read_statement
+
+__all__ = [
+    "Envelope",
+    "Head",
+    "Integrity",
+    "Ledger",
+    "Problem",
+    "Promise",
+    "PublicKey",
+    "Signature",
+    "SigningKey",
+    "Statement",
+    "load_head",
+    "read_envelope",
+    "read_statement",
+    "save_head",
+]

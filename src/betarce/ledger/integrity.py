@@ -1,0 +1,141 @@
+"""Is a ledger what it was when it was written? The whole chain again, entry by entry."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from betarce.ledger.chain import NO_CONTENT, Entry, Head, commitment, digest_of, sha256
+from betarce.ledger.recording import CONTENT, committed_to
+
+_WIDTH = 8  # columns of an entry
+_CONTENT = ", ".join(f"promises.{column}" for column in CONTENT)
+_ALL = (
+    "SELECT entries.seq, kind, promise, at, body, commitment, previous, digest, "
+    f"promises.salt, {_CONTENT}, remarks.salt, remarks.text "
+    "FROM entries LEFT JOIN promises USING (seq) LEFT JOIN remarks USING (seq) ORDER BY entries.seq"
+)
+_ERASED = "SELECT promise FROM entries WHERE kind = 'erased'"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something in a ledger that is not as it was written.
+
+    Attributes
+    ----------
+    entry : int
+        The number of the entry; 0 for what lies beside the chain.
+    what : str
+    """
+
+    entry: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"entry {self.entry}: {self.what}" if self.entry else self.what
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """What a check of the whole chain found.
+
+    Attributes
+    ----------
+    head : Head
+    problems : tuple of Problem
+        Empty if nothing was changed.
+    notes : tuple of Problem
+        What is odd but valid: an entry whose clock was behind.
+    n_erased : int
+        Promises whose content was erased on request.
+    """
+
+    head: Head
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+    n_erased: int
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing was changed."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        state = "intact" if self.intact else f"{len(self.problems)} problems, the first in {self.problems[0]}"
+        return f"{self.head.n_entries} entries, {self.n_erased} promises erased on request: {state}"
+
+
+def check_chain(connection: sqlite3.Connection, head: Head) -> Integrity:
+    """Compute every digest and every commitment again."""
+    erased = {promise for (promise,) in connection.execute(_ERASED)}
+    issued: set[str] = set()
+    problems, notes = list(_loose_ends(connection)), []
+    previous: Entry | None = None
+    for row in connection.execute(_ALL):
+        entry, beside = Entry(*row[:_WIDTH]), row[_WIDTH:]
+        found = [_link_problem(entry, previous), _content_problem(entry, beside, erased), _sense(entry, issued)]
+        if entry.kind == "rechecked" and not found[0]:
+            found.append(_outcome_problem(connection, entry))
+        problems += [Problem(entry.seq, what) for what in found if what]
+        if previous is not None and entry.at < previous.at:
+            notes.append(
+                Problem(entry.seq, f"its clock ({entry.at}) was behind that of the entry before ({previous.at})")
+            )
+        previous = entry
+    return Integrity(head, tuple(problems), tuple(notes), len(erased))
+
+
+def _link_problem(entry: Entry, previous: Entry | None) -> str:
+    number, before = (1, "") if previous is None else (previous.seq + 1, previous.digest)
+    if entry.seq != number:
+        return f"the entries from {number} to {entry.seq - 1} are missing"
+    if entry.previous != before:
+        return "it does not follow the entry before it: one of the two was exchanged"
+    if entry.digest != digest_of(entry):
+        return f"it was changed: its {entry.kind!r} does not match its digest"
+    return ""
+
+
+def _content_problem(entry: Entry, beside: tuple[Any, ...], erased: set[str]) -> str:
+    n = 1 + len(CONTENT)
+    (salt, *content), (remark_salt, remark) = beside[:n], beside[n:]
+    if salt is None and remark_salt is None:
+        if entry.commitment == NO_CONTENT or entry.kind == "rechecked" or entry.promise in erased:
+            return ""
+        return "its content is gone, and no erasure is on record"
+    if entry.promise in erased:
+        return "its content is still there, though it was erased"
+    true = committed_to(salt, content) if salt is not None else commitment(remark_salt, remark.encode())
+    return "" if true == entry.commitment else "its content was changed: it does not match the commitment"
+
+
+def _sense(entry: Entry, issued: set[str]) -> str:
+    """Refuse an event without its promise."""
+    if entry.kind == "issued":
+        issued.add(str(entry.promise))
+    elif entry.promise is not None and entry.promise not in issued:
+        return f"it is about the promise {entry.promise}, which was never issued"
+    return ""
+
+
+def _outcome_problem(connection: sqlite3.Connection, entry: Entry) -> str:
+    rows = connection.execute("SELECT promise, outcome FROM outcomes WHERE recheck = ?", (entry.seq,))
+    same = outcomes_digest(dict(rows.fetchall())) == entry.commitment
+    return "" if same else "its outcomes were changed: they do not match the commitment"
+
+
+def outcomes_digest(outcomes: Mapping[str, str]) -> str:
+    """Give the digest of what became of each promise in one re-check."""
+    return sha256(*(f"{promise} {outcome}".encode() for promise, outcome in sorted(outcomes.items())))
+
+
+def _loose_ends(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for digest, content in connection.execute("SELECT digest, content FROM documents"):
+        if sha256(content.encode()) != digest:
+            yield Problem(0, f"the document {digest[:16]}... was changed: it does not match its digest")
+    for table, parent, row, _ in connection.execute("PRAGMA foreign_key_check"):
+        yield Problem(0, f"row {row} of {table} refers to something in {parent} that is not there")
+    [(verdict,), *_] = connection.execute("PRAGMA quick_check(1)").fetchall()
+    if verdict != "ok":
+        yield Problem(0, f"the file is damaged: {verdict}")

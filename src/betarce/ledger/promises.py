@@ -1,0 +1,185 @@
+"""What is on record, read back: promises with their state, and what happened to them."""
+
+import json
+import sqlite3
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from betarce.arrays import FloatArray
+from betarce.errors import CorruptFile, InvalidInput
+from betarce.features import FeatureSpace
+from betarce.features.stored import from_plain
+from betarce.ledger import moments
+from betarce.ledger.envelope import Envelope, read_envelope
+from betarce.ledger.statement import Statement, read_statement
+from betarce.posterior.certificate_file import read_target
+from betarce.storage.values import unplain
+
+State = Literal["issued", "broken", "superseded", "honoured", "expired", "withdrawn"]
+OPEN: tuple[State, ...] = ("issued", "broken")
+"""The states in which a promise still binds."""
+
+_STATES = ", ".join(map(repr, get_args(State)))
+_SELECT = f"""
+    SELECT issue.seq, issue.promise, issue.at, issue.body,
+           (SELECT kind FROM entries AS event WHERE event.promise = issue.promise AND event.kind IN ({_STATES})
+            ORDER BY event.seq DESC LIMIT 1),
+           content.name, content.target, content.cohort, content.features, content.point, content.original
+    FROM entries AS issue LEFT JOIN promises AS content ON content.seq = issue.seq
+    WHERE issue.kind = 'issued'"""
+_FEWEST_DIGITS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """One promise on record.
+
+    Attributes
+    ----------
+    id : str
+        Its name.
+    state : str
+        "issued", "broken" (and still open), "superseded", "honoured", "expired" or "withdrawn".
+    issued : datetime
+    expires : datetime or None
+    delta, confidence : float
+        What was promised, and how surely.
+    identity : str
+        The digest of the grounds: of the digests of model, members, data and rules.
+    erased : bool
+        Whether its personal content was erased on request; then the fields below are None or empty.
+    name : hashable
+        What the row was called.
+    target : label or list of labels
+    cohort : str
+    point, original : array or None
+        What was promised, and for whom, as `features` encodes it.
+    features : str
+        The digest of the feature space.
+    """
+
+    id: str
+    state: State
+    issued: datetime
+    expires: datetime | None
+    delta: float
+    confidence: float
+    identity: str
+    erased: bool
+    name: Hashable = None
+    target: Any = None
+    cohort: str = ""
+    point: FloatArray | None = None
+    original: FloatArray | None = None
+    features: str = ""
+
+    @property
+    def open(self) -> bool:
+        """Whether it still binds."""
+        return self.state in OPEN
+
+    def __repr__(self) -> str:
+        who = "erased" if self.erased else f"{self.name!r}: {self.target!r}"
+        return f"Promise({self.id}, {who}, {self.state})"
+
+
+def read_promises(connection: sqlite3.Connection, at: datetime) -> Iterator[Promise]:
+    """Give all promises in the order of their issue, in the state that they have at a moment."""
+    now = moments.written(at)
+    for row in connection.execute(f"{_SELECT} ORDER BY issue.seq"):
+        yield _promise(row, now)
+
+
+def find_promise(connection: sqlite3.Connection, promise: object, at: datetime) -> Promise:
+    """Give one promise, by its name or by the beginning of it, if no other begins so."""
+    if not isinstance(promise, str) or len(promise) < _FEWEST_DIGITS or not promise.isalnum():
+        raise InvalidInput(
+            f"`promise` must be a name on record, or its first {_FEWEST_DIGITS} characters at least; got {promise!r}."
+        )
+    rows = connection.execute(
+        f"{_SELECT} AND issue.promise >= ? AND issue.promise < ? LIMIT 2", (promise, promise + "~")
+    ).fetchall()
+    if not rows:
+        raise InvalidInput(f"`promise` must be one on record; there is none whose name begins with {promise!r}.")
+    if len(rows) > 1:
+        raise InvalidInput(f"`promise` must be one on record; several begin with {promise!r}: write more of its name.")
+    return _promise(rows[0], moments.written(at))
+
+
+def read_envelope_of(connection: sqlite3.Connection, promise: Promise) -> Envelope:
+    """Give the statement of a promise in its envelope."""
+    row = connection.execute(
+        "SELECT statement, signatures FROM promises JOIN entries USING (seq) WHERE kind = 'issued' AND promise = ?",
+        (promise.id,),
+    ).fetchone()
+    if row is None:
+        raise InvalidInput(f"The content of promise {promise.id} was erased; there is no statement any more.")
+    signatures = json.loads(row[1])
+    return read_envelope({**Envelope(row[0].encode()).to_plain(), "signatures": signatures})
+
+
+def read_statement_of(connection: sqlite3.Connection, promise: Promise) -> Statement:
+    """Give the statement of a promise."""
+    return read_statement(read_envelope_of(connection, promise).payload)
+
+
+def read_features(connection: sqlite3.Connection, digest: str) -> FeatureSpace:
+    """Give the feature space that promises were recorded with."""
+    row = connection.execute("SELECT content FROM documents WHERE digest = ?", (digest,)).fetchone()
+    if row is None:
+        raise CorruptFile("a feature space that promises refer to is missing")
+    return from_plain(json.loads(row[0]))
+
+
+def promises_frame(promises: list[Promise]) -> pd.DataFrame:
+    """Put promises in a table, one line each."""
+    columns = ("name", "target", "cohort", "state", "delta", "confidence", "issued", "expires", "erased")
+    lines = [[getattr(promise, column) for column in columns] for promise in promises]
+    frame = pd.DataFrame(lines, columns=list(columns), index=pd.Index([each.id for each in promises], name="promise"))
+    dates = {name: pd.to_datetime(frame[name], utc=True) for name in ("issued", "expires")}
+    return frame.assign(**dates).astype({"delta": float, "confidence": float, "erased": bool})
+
+
+def history_frame(connection: sqlite3.Connection, promise: str | None) -> pd.DataFrame:
+    """Put what happened in a table, one line per entry of the chain."""
+    rows = connection.execute(
+        "SELECT seq, at, kind, promise, body, text FROM entries LEFT JOIN remarks USING (seq) "
+        "WHERE ?1 IS NULL OR promise = ?1 ORDER BY seq",
+        (promise,),
+    ).fetchall()
+    lines = [
+        [seq, moments.read(at), kind, about or "", json.loads(body), "" if text is None else json.loads(text)]
+        for seq, at, kind, about, body, text in rows
+    ]
+    frame = pd.DataFrame(lines, columns=["entry", "at", "kind", "promise", "facts", "remark"])
+    return frame.assign(at=pd.to_datetime(frame["at"], utc=True)).set_index("entry")
+
+
+def _promise(row: tuple[Any, ...], now: str) -> Promise:
+    _, promise, at, body, state, name, target, cohort, features, point, original = row
+    facts = json.loads(body)
+    expires = facts["expires"]
+    if state in OPEN and expires is not None and expires <= now:
+        state = "expired"
+    known = name is not None
+    return Promise(
+        id=promise,
+        state=state,
+        issued=moments.read(at),
+        expires=None if expires is None else moments.read(expires),
+        delta=facts["delta"],
+        confidence=facts["confidence"],
+        identity=facts["identity"],
+        erased=not known,
+        name=unplain(json.loads(name)) if known else None,
+        target=read_target(json.loads(target)) if known else None,
+        cohort=json.loads(cohort) if known else "",
+        point=np.frombuffer(point, dtype="<f8") if known else None,
+        original=np.frombuffer(original, dtype="<f8") if known else None,
+        features=features or "",
+    )
