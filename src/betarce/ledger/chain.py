@@ -19,15 +19,20 @@ def canonical(document: Any) -> str:
     return _ENCODER.encode(document)
 
 
-def sha256(*parts: bytes) -> str:
-    """Give the SHA-256 of byte strings, told apart by their lengths, as hexadecimal digits.
+def sha256(content: bytes) -> str:
+    """Give the SHA-256 of bytes, as hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def joint_digest(*parts: bytes) -> str:
+    """Give the SHA-256 of several byte strings, told apart by their lengths.
 
     Examples
     --------
-    >>> sha256(b"ab", b"c") == sha256(b"a", b"bc")
+    >>> joint_digest(b"ab", b"c") == joint_digest(b"a", b"bc")
     False
     """
-    return hashlib.sha256(_joined(parts)).hexdigest()
+    return sha256(_joined(parts))
 
 
 def new_salt() -> bytes:
@@ -117,7 +122,7 @@ def digest_of(entry: Entry) -> str:
 
 def _digest(seq: int, kind: str, promise: str | None, at: str, body: str, committed: str, previous: str) -> str:
     parts = (str(seq), kind, "" if promise is None else promise, at, body, committed, previous)
-    return sha256(*(part.encode() for part in parts))
+    return joint_digest(*(part.encode() for part in parts))
 
 
 @dataclass(frozen=True)

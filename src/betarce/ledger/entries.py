@@ -3,7 +3,7 @@
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import betarce
@@ -11,6 +11,7 @@ from betarce.errors import CorruptFile
 from betarce.ledger import moments
 from betarce.ledger.chain import NO_CONTENT, Entry, Head, canonical, link, sha256
 
+_SKEW = timedelta(minutes=1)
 _COLUMNS = "seq, kind, promise, at, body, commitment, previous, digest"
 
 
@@ -32,6 +33,11 @@ def entry_at(connection: sqlite3.Connection, seq: int) -> Entry | None:
     return None if row is None else Entry(*row)
 
 
+def is_behind(at: str, before: str) -> bool:
+    """Say whether an entry is older than the one before it by more than clocks of several machines differ."""
+    return at < before and moments.read(before) - moments.read(at) > _SKEW
+
+
 class Appender:
     """Adds entries to the end of the chain, one after the other.
 
@@ -50,8 +56,8 @@ class Appender:
 
     @property
     def behind(self) -> str:
-        """The time of the last entry, if that is later than what this clock says; else ""."""
-        return self._last.at if self._last is not None and self._last.at > self._at else ""
+        """The time of the last entry, if that is well after what this clock says; else ""."""
+        return self._last.at if self._last is not None and is_behind(self._at, self._last.at) else ""
 
     def append(
         self, kind: str, promise: str | None = None, body: Mapping[str, Any] | None = None, committed: str = NO_CONTENT

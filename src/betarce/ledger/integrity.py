@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from betarce.ledger.chain import NO_CONTENT, Entry, Head, commitment, digest_of, sha256
+from betarce.ledger.chain import NO_CONTENT, Entry, Head, commitment, digest_of, joint_digest, sha256
+from betarce.ledger.entries import is_behind
 from betarce.ledger.recording import CONTENT, committed_to
 
 _WIDTH = 8  # columns of an entry
@@ -78,7 +79,7 @@ def check_chain(connection: sqlite3.Connection, head: Head) -> Integrity:
         if entry.kind == "rechecked" and not found[0]:
             found.append(_outcome_problem(connection, entry))
         problems += [Problem(entry.seq, what) for what in found if what]
-        if previous is not None and entry.at < previous.at:
+        if previous is not None and is_behind(entry.at, previous.at):
             notes.append(
                 Problem(entry.seq, f"its clock ({entry.at}) was behind that of the entry before ({previous.at})")
             )
@@ -127,7 +128,7 @@ def _outcome_problem(connection: sqlite3.Connection, entry: Entry) -> str:
 
 def outcomes_digest(outcomes: Mapping[str, str]) -> str:
     """Give the digest of what became of each promise in one re-check."""
-    return sha256(*(f"{promise} {outcome}".encode() for promise, outcome in sorted(outcomes.items())))
+    return joint_digest(*(f"{promise} {outcome}".encode() for promise, outcome in sorted(outcomes.items())))
 
 
 def _loose_ends(connection: sqlite3.Connection) -> Iterator[Problem]:

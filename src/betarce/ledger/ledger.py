@@ -145,7 +145,7 @@ class Ledger:
         issued = self._now()
         terms = Terms({}, versions(), issued, moments.check_expiry(expires, issued), private, key)
         drafts = draft_promises(result, terms, cohorts=cohorts_of(cohort, result))
-        with self._appending(issued) as (connection, appender):
+        with self._appending() as (connection, appender):
             return write_promises(connection, appender, drafts, [to_plain(result.features), dict(terms.identity)])
 
     def withdraw(self, promises: str | Sequence[str], *, reason: str = "") -> None:
@@ -250,9 +250,9 @@ class Ledger:
         return moment
 
     @contextmanager
-    def _appending(self, at: datetime | None = None) -> "Iterator[tuple[Any, Appender]]":
-        at = self._now() if at is None else at
+    def _appending(self) -> "Iterator[tuple[Any, Appender]]":
         with self._store.writing() as connection:
+            at = self._now()  # after whoever wrote before
             appender = Appender(connection, at)
             behind = appender.behind
             yield connection, appender

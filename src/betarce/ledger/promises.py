@@ -140,7 +140,9 @@ def promises_frame(promises: list[Promise]) -> pd.DataFrame:
     """Put promises in a table, one line each."""
     columns = ("name", "target", "cohort", "state", "delta", "confidence", "issued", "expires", "erased")
     lines = [[getattr(promise, column) for column in columns] for promise in promises]
-    frame = pd.DataFrame(lines, columns=list(columns), index=pd.Index([each.id for each in promises], name="promise"))
+    # As objects: text may hold what other kinds of columns cannot.
+    index = pd.Index([each.id for each in promises], name="promise", dtype=object)
+    frame = pd.DataFrame(lines, columns=list(columns), index=index, dtype=object)
     dates = {name: pd.to_datetime(frame[name], utc=True) for name in ("issued", "expires")}
     return frame.assign(**dates).astype({"delta": float, "confidence": float, "erased": bool})
 
@@ -156,8 +158,8 @@ def history_frame(connection: sqlite3.Connection, promise: str | None) -> pd.Dat
         [seq, moments.read(at), kind, about or "", json.loads(body), "" if text is None else json.loads(text)]
         for seq, at, kind, about, body, text in rows
     ]
-    frame = pd.DataFrame(lines, columns=["entry", "at", "kind", "promise", "facts", "remark"])
-    return frame.assign(at=pd.to_datetime(frame["at"], utc=True)).set_index("entry")
+    frame = pd.DataFrame(lines, columns=["entry", "at", "kind", "promise", "facts", "remark"], dtype=object)
+    return frame.astype({"entry": int}).assign(at=pd.to_datetime(frame["at"], utc=True)).set_index("entry")
 
 
 def _promise(row: tuple[Any, ...], now: str) -> Promise:

@@ -14,7 +14,7 @@ from betarce.arrays import FloatArray
 from betarce.errors import InvalidInput
 from betarce.features.stored import to_plain
 from betarce.ledger import moments
-from betarce.ledger.chain import canonical, commitment, new_salt, sha256
+from betarce.ledger.chain import canonical, commitment, joint_digest, new_salt, sha256
 from betarce.ledger.entries import Appender, put_document
 from betarce.ledger.envelope import Envelope
 from betarce.ledger.keys import SigningKey
@@ -142,7 +142,7 @@ def _draft(
     name = canonical(plain(item.name, what="the name of a row"))
     target = canonical(plain_target(vote.target))
     # What makes recording the same answer again harmless.
-    key = sha256(identity.encode(), name.encode(), target.encode(), blob(original), blob(robust))
+    key = joint_digest(identity.encode(), name.encode(), target.encode(), blob(original), blob(robust))
     body = {
         "delta": vote.guarantee.delta,
         "confidence": vote.guarantee.confidence,

@@ -179,15 +179,16 @@ def _in_words(error: sqlite3.Error, name: str, done: str) -> BetarceError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
     if code in _DAMAGED:
         return CorruptFile(f"{name!r} is not a usable ledger: {error}. Restore it from a copy.")
-    if code == sqlite3.SQLITE_CANTOPEN:
-        return InvalidInput(f"The ledger {name!r} cannot be opened: it, or its folder, does not let us.")
     kept = "Nothing of this was recorded; what was on record still is."
     if code in _BUSY:
         return NotWritten(
             f"The ledger {name!r} could not be {done}: others were writing all the time. {kept} Try again."
         )
-    if code == sqlite3.SQLITE_READONLY:
-        return NotWritten(f"The ledger {name!r} could not be {done}: the file or its disk is read-only. {kept}")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return NotWritten(
+            f"The ledger {name!r} could not be {done}: the file, its folder or its disk is read-only. {kept} "
+            "To look at it, pass read_only=True; if that fails, too, copy it with its log (the file ending in -wal)."
+        )
     if code in _FULL:
         return NotWritten(
             f"The ledger {name!r} could not be {done}: the disk is full or does not answer ({error}). {kept}"
