@@ -27,6 +27,7 @@ from types import ModuleType
 __all__ = [
     "BetarceError",
     "BetarceWarning",
+    "ClockSkew",
     "ConstantMembers",
     "CorruptFile",
     "DataUnavailable",
