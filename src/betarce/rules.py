@@ -19,8 +19,7 @@ from betarce.features.rules import (
     ordinal,
     transitions,
 )
-from betarce.features.rules_file import read_rules
-from betarce.features.rules_template import write_rules
+from betarce.features.rules_file import read_rules, write_rules
 
 __all__ = [
     "Rule",

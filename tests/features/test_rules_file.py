@@ -15,6 +15,8 @@ from betarce.errors import InvalidInput, MissingExtra
 from betarce.features import FeatureSpace, Rule, read_rules, write_rules
 from betarce.features.formula import Formula
 from betarce.features.hints import hints
+from betarce.features.rules.between import Between
+from betarce.features.rules.movement import Movement
 from mixed_table import TABLE, rules
 
 
@@ -247,9 +249,9 @@ def test_names_that_are_no_text_are_written_beside_the_section(tmp_path):
             brce.derived(lambda table: table["age"]),
             "'age' is derived by a Python function, which a file of rules cannot",
         ),
-        (Rule(low=0.0), "a bound on one side only"),
-        (Rule(down=3.0, up=2.0), "may move down by 3.0 and up by 2.0"),
-        (Rule(down=3.0), "may move down by 3.0 and up by None"),
+        (Rule.of(Between(low=0.0)), "a bound on one side only"),
+        (Rule.of(Movement(down=3.0, up=2.0)), "may move down by 3.0 and up by 2.0"),
+        (Rule.of(Movement(down=3.0)), "may move down by 3.0 and up by None"),
     ],
 )
 def test_what_a_file_cannot_say_is_refused(rule, message):

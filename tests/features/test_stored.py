@@ -149,7 +149,7 @@ def test_one_hot_groups_and_links_come_back():
     space = FeatureSpace.infer(table, drawn)
     again = through_json(space)
     assert_same_space(space, again)
-    assert again.links.ceilings == space.links.ceilings
+    assert again.links.relations == space.links.relations
 
 
 @settings(max_examples=60)

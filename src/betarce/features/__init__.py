@@ -22,8 +22,7 @@ from betarce.features.rules import (
     ordinal,
     transitions,
 )
-from betarce.features.rules_file import read_rules
-from betarce.features.rules_template import write_rules
+from betarce.features.rules_file import read_rules, write_rules
 from betarce.features.space import FeatureSpace, Norm, Rules
 from betarce.features.table_adapters import RawTable, check_table, row_names
 

@@ -1,12 +1,14 @@
-"""Do the rules fit the table?"""
+"""Refuse rules that do not fit the table."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from betarce.errors import InvalidInput
 from betarce.features.columns import Column, listing
-from betarce.features.rules import Rule
+from betarce.features.rules.protocol import Rule
+from betarce.features.rules.values import is_number
 
 
 def check_names(
@@ -32,19 +34,14 @@ def check_names(
 def check_rule_fits(column: Column, rule: Rule) -> None:
     """Refuse rules that make no sense for a column of this kind."""
     where = f"`features[{column.name!r}]`"
-    if column.is_nominal and (rule.down, rule.up) not in ((None, None), (0, 0)):
-        raise InvalidInput(
-            f"{where} says {rule}, but its values have no order. Declare one: betarce.ordinal([lowest, ..., highest])."
-        )
-    if column.levels is not None and (rule.low is not None or rule.high is not None or rule.ceilings):
-        raise InvalidInput(f"{where} says {rule}, which is for numbers; use betarce.one_of([...]) for categories.")
-    if column.levels is None and rule.moves is not None:
-        raise InvalidInput(f"{where} says which category may become which, but it holds numbers.")
-    named = [*(rule.values or ()), *(level for start, ends in rule.moves or () for level in (start, *ends))]
-    if column.levels is None:
-        wrong = [value for value in named if isinstance(value, (str, bool)) or not np.isfinite(value)]
-    else:
-        wrong = [value for value in named if value not in column.levels]
+    for part in rule.parts:
+        if reason := part.misfit(column, rule):
+            raise InvalidInput(f"{where} {reason}")
+    wrong = [value for part in rule.parts for value in part.named_values() if not _can_hold(column, value)]
     if wrong:
         known = "numbers" if column.levels is None else listing(column.levels)
         raise InvalidInput(f"{where} names {wrong[0]!r}, which the column cannot hold; it holds {known}.")
+
+
+def _can_hold(column: Column, value: Any) -> bool:
+    return value in column.levels if column.levels is not None else is_number(value) and bool(np.isfinite(value))

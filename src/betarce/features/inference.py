@@ -1,6 +1,7 @@
 """Read the columns of a training table, as far as rules are silent about them."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from betarce.features.columns import (
     one_value_per_cell,
     to_floats,
 )
-from betarce.features.rules import Rule
+from betarce.features.rules.kind import DeclaredKind
+from betarce.features.rules.protocol import Rule
 from betarce.features.table_adapters import check_precision, is_known, is_object, is_text
 
 _LARGEST = 2.0**53  # whole numbers beyond are not exact as floats
@@ -46,10 +48,14 @@ def infer_column(values: "pd.Series[Any]", name: Hashable, rule: Rule, *, guess_
     >>> infer_column(pd.Series(["rent", "own", "rent"]), "housing", Rule(), guess_step=True).levels
     ('own', 'rent')
     """
-    kind = rule.kind or _kind_of(values, name)
+    declared = rule.part(DeclaredKind) or DeclaredKind()
+    kind = declared.kind or _kind_of(values, name)
     if kind in ("categorical", "ordinal") or _is_bool(values):
-        return _coded(values, name, rule, "binary" if rule.kind is None and _is_bool(values) else kind)
-    return _numeric(values, name, rule, kind, guess_step)
+        kind = "binary" if declared.kind is None and _is_bool(values) else kind
+        column = _coded(values, name, declared, kind)
+    else:
+        column = _numeric(values, name, declared, kind, guess_step)
+    return replace(column, missing=column.missing or rule.lets_miss)
 
 
 def _kind_of(values: "pd.Series[Any]", name: Hashable) -> Kind:
@@ -83,10 +89,10 @@ def _unreadable(dtype: Any, name: Hashable) -> InvalidInput:
     )
 
 
-def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> Column:
+def _coded(values: "pd.Series[Any]", name: Hashable, declared: DeclaredKind, kind: Kind) -> Column:
     present = values.dropna()
-    if rule.levels is not None:
-        levels = rule.levels
+    if declared.levels is not None:
+        levels = declared.levels
     elif isinstance(values.dtype, pd.CategoricalDtype):
         levels = tuple(values.dtype.categories)
     elif _is_bool(values):
@@ -116,12 +122,12 @@ def _coded(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind) -> 
         step=1.0,
         levels=tuple(level.item() if isinstance(level, np.generic) else level for level in levels),
         seen=seen,
-        missing=bool(values.isna().any()) or bool(rule.missing),
+        missing=bool(values.isna().any()),
         common=_common(codes),
     )
 
 
-def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, guess_step: bool) -> Column:
+def _numeric(values: "pd.Series[Any]", name: Hashable, declared: DeclaredKind, kind: Kind, guess_step: bool) -> Column:
     if not is_number_like(values):
         raise InvalidInput(f"`features[{name!r}]` says {kind}, but the column holds {values.iloc[0]!r}.")
     check_precision(str(values.dtype), name)
@@ -145,8 +151,8 @@ def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, g
         raise InvalidInput(f"`features[{name!r}]` says {kind}, but the column holds fractions.")
     low, high = float(known.min()), float(known.max())
     single = getattr(values.dtype, "numpy_dtype", values.dtype) == np.float32
-    guess_step = guess_step and rule.kind is None
-    step = rule.step or (1.0 if whole else _decimal_step(known, single=single) if guess_step else None)
+    guess_step = guess_step and declared.kind is None
+    step = declared.step or (1.0 if whole else _decimal_step(known, single=single) if guess_step else None)
     return Column(
         name=name,
         raw=(name,),
@@ -155,7 +161,7 @@ def _numeric(values: "pd.Series[Any]", name: Hashable, rule: Rule, kind: Kind, g
         upper=high,
         scale=high - low if high > low else 1.0,
         step=step,
-        missing=bool(np.isnan(numbers).any()) or bool(rule.missing),
+        missing=bool(np.isnan(numbers).any()),
         single=single,
         common=(float(np.quantile(known, 0.5, method="nearest")),),
     )

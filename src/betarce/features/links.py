@@ -1,15 +1,18 @@
-"""Columns that depend on others: computed from them, or never above them."""
+"""Columns that depend on others."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray
 from betarce.errors import InvalidInput
 from betarce.features.box import Box
-from betarce.features.rules import Rule
+from betarce.features.grid import snapped
+from betarce.features.rules.derived import Derived
+from betarce.features.rules.protocol import Rule
+from betarce.features.rules.relation import Relation
 
 if TYPE_CHECKING:
     from betarce.features.space import FeatureSpace
@@ -23,30 +26,27 @@ class Links:
 
     Attributes
     ----------
-    ceilings : tuple of pairs of int
-        Column and the column that it may not exceed.
-    derived : tuple of pairs of int and callable
-        Column and how it is computed from a table.
+    relations : tuple of Relation
+        What must hold between columns, such as that one may not exceed another.
+    derived : tuple of pairs of int and Derived
+        Columns that are computed, in the order of their rules.
     """
 
-    ceilings: tuple[tuple[int, int], ...]
-    derived: tuple[tuple[int, Callable[[Any], Any]], ...]
+    relations: tuple[Relation, ...]
+    derived: tuple[tuple[int, Derived], ...]
 
     @classmethod
     def of(cls, rules: Mapping[Hashable, Rule], names: Sequence[Hashable]) -> "Links":
         """Read the links off the rules."""
         places = {name: j for j, name in enumerate(names)}
-        ceilings = [(name, above) for name, rule in rules.items() for above in rule.ceilings or ()]
-        for name, above in ceilings:
-            if above not in places or above == name:
-                raise InvalidInput(
-                    f"`features[{name!r}]` must be no more than another column of the table; got {above!r}."
-                )
-        derived = [(places[name], rule.derived) for name, rule in rules.items() if rule.derived is not None]
-        return cls(tuple((places[a], places[b]) for a, b in ceilings), tuple(derived))
+        relations = [
+            relation for name, rule in rules.items() for part in rule.parts for relation in part.relations(name, places)
+        ]
+        derived = [(places[name], part) for name, rule in rules.items() if (part := rule.part(Derived)) is not None]
+        return cls(tuple(relations), tuple(derived))
 
     def __bool__(self) -> bool:
-        return bool(self.ceilings or self.derived)
+        return bool(self.relations or self.derived)
 
     @property
     def derived_columns(self) -> list[int]:
@@ -54,15 +54,9 @@ class Links:
         return [j for j, _ in self.derived]
 
     def apply(self, points: FloatArray, box: Box, features: "FeatureSpace") -> FloatArray:
-        """Make projected points obey: lower what is too high, or raise its ceiling; then compute what is derived."""
-        for a, b in self.ceilings:
-            over = np.flatnonzero(points[:, a] > points[:, b])
-            if over.size:
-                lowered = _floor(points[over, b], a, features)
-                points[over, a] = np.maximum(lowered, box.lower[over, a])
-                still = over[points[over, a] > points[over, b]]
-                raised = _ceil(points[still, a], b, features)
-                points[still, b] = np.minimum(raised, box.upper[still, b])
+        """Make projected points obey every relation; then compute what is derived."""
+        for relation in self.relations:
+            relation.apply(points, box, features.columns)
         if self.derived:
             moved = features.differs(points, box.origin)
             moved[:, self.derived_columns] = False
@@ -76,10 +70,10 @@ class Links:
     def violations(self, points: FloatArray, box: Box, features: "FeatureSpace") -> BoolArray:
         """Say which columns break a link, shape (rows, features)."""
         broken = np.zeros(points.shape, dtype=bool)
-        for a, b in self.ceilings:
-            over = points[:, a] > points[:, b]
-            broken[:, a] |= over
-            broken[:, b] |= over
+        for relation in self.relations:
+            wrong = relation.violations(points)
+            for j in relation.places:
+                broken[:, j] |= wrong
         if self.derived:
             obeying = self.apply(points.copy(), box, features)
             for j, _ in self.derived:
@@ -87,15 +81,9 @@ class Links:
         return broken
 
     def conflicts(self, box: Box, features: "FeatureSpace") -> Iterator[tuple[int, str]]:
-        """Name the rows in which a column cannot get below its ceiling."""
-        for a, b in self.ceilings:
-            for row in np.flatnonzero(box.lower[:, a] > box.upper[:, b]):
-                low, high = features.columns[a], features.columns[b]
-                yield (
-                    int(row),
-                    f"{low.title} can fall to {low.show(box.lower[row, a])} at least, {high.title} can rise to "
-                    f"{high.show(box.upper[row, b])} at most, but the former must not exceed the latter",
-                )
+        """Name the rows in which no point of the box obeys a relation."""
+        for relation in self.relations:
+            yield from relation.conflicts(box, features.columns)
 
     def check(self, features: "FeatureSpace", points: FloatArray) -> None:
         """Compare derived columns with what the training table has."""
@@ -112,28 +100,8 @@ class Links:
                 )
 
     def _computed(self, points: FloatArray, features: "FeatureSpace") -> FloatArray:
-        for j, function in self.derived:
-            name = features.columns[j].name
-            try:
-                values = np.asarray(function(features.decode(points)), dtype=np.float64)
-            except InvalidInput as error:
-                raise InvalidInput(f"Column {name!r} is derived. {error}") from error
-            except Exception as error:
-                raise InvalidInput(f"The function of the derived column {name!r} failed: {error!r}") from error
-            if values.shape != (len(points),):
-                raise InvalidInput(
-                    f"The function of the derived column {name!r} must give one value a row, shape ({len(points)},); "
-                    f"got shape {values.shape}."
-                )
-            points[:, j] = features.snap(values, j)
+        for j, part in self.derived:
+            column = features.columns[j]
+            values = part.compute(features.decode(points), column.name, len(points))
+            points[:, j] = snapped(values, column)
         return points
-
-
-def _floor(values: FloatArray, j: int, features: "FeatureSpace") -> FloatArray:
-    step = features.columns[j].step
-    return values if step is None else features.snap(np.floor(values / step + 1e-9) * step, j)
-
-
-def _ceil(values: FloatArray, j: int, features: "FeatureSpace") -> FloatArray:
-    step = features.columns[j].step
-    return values if step is None else features.snap(np.ceil(values / step - 1e-9) * step, j)

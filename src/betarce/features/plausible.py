@@ -1,16 +1,15 @@
-"""Could this feature space have been inferred from a table? Asked of spaces that come from files."""
+"""Refuse feature spaces from files that no table can have led to."""
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray
-from betarce.features.columns import Column, Kind
-from betarce.features.rules import Rule
+from betarce.features.columns import Column
+from betarce.features.rules.one_hot import OneHot
 from betarce.features.space import FeatureSpace
 
 _NUMBERS = ("continuous", "integer", "binary")
@@ -35,9 +34,9 @@ def check_plausible(space: FeatureSpace) -> None:
     for name, rule in space.rules.items():
         if name not in space.names:
             raise ValueError(f"there is a rule for {name!r}, but no such column")
-        check_rule_parts(rule)
         column = space.columns[space.names.index(name)]
-        _require(column, _rule_faults(column, rule))
+        _require(column, {part.denied_by(column): True for part in rule.parts if part.denied_by(column)})
+        _require(column, {"is a group without a rule that says so": (OneHot() in rule.parts) != (len(column.raw) > 1)})
     wrong = ~survives(space, _probes(space)).all(axis=0)
     if wrong.any():
         raise ValueError(f"column {space.columns[int(wrong.argmax())].title!r} does not fit its dtype")
@@ -49,16 +48,6 @@ def survives(space: FeatureSpace, points: FloatArray) -> BoolArray:
         warnings.simplefilter("ignore")  # what does not fit its dtype comes back changed, and that is what we ask
         again = space.encode(space.decode(points))
     return np.asarray(~space.differs(points, again) | (np.abs(again - points) <= _tolerance(space) * np.abs(points)))
-
-
-def check_rule_parts(rule: Rule) -> None:
-    """Refuse parts of a rule that no function of `betarce.features.rules` makes."""
-    for field in fields(rule):
-        value = getattr(rule, field.name)
-        if value is not None and field.name in _RULE_PARTS and not _RULE_PARTS[field.name](value):
-            raise ValueError(f"no rule says {field.name} = {value!r}")
-    if rule.low is not None and rule.high is not None and rule.low > rule.high:
-        raise ValueError(f"no value lies between {rule.low!r} and {rule.high!r}")
 
 
 def _tolerance(space: FeatureSpace) -> FloatArray:
@@ -129,37 +118,3 @@ def _level_faults(column: Column) -> dict[str, bool]:
         "is a group, but not categorical": group and not column.is_nominal,
         "has levels of single precision": column.single,
     }
-
-
-def _rule_faults(column: Column, rule: Rule) -> dict[str, bool]:
-    group = len(column.raw) > 1
-    return {
-        "is of another kind than its rule says": rule.kind is not None and rule.kind != column.kind,
-        "has other levels than its rule says": rule.levels is not None and rule.levels != column.levels and not group,
-        "has another step than its rule says": rule.step not in (None, column.step) and column.levels is None,
-        "is a group without a rule that says so": bool(rule.group) != group,
-    }
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and not math.isnan(value)
-
-
-def _is_change(value: Any) -> bool:
-    return _is_number(value) and value >= 0
-
-
-_RULE_PARTS: Mapping[str, Callable[[Any], bool]] = {
-    "down": _is_change,
-    "up": _is_change,
-    "low": _is_number,
-    "high": _is_number,
-    "values": lambda values: len(values) == len(dict.fromkeys(values)),
-    "moves": lambda moves: bool(moves) and len(moves) == len({start for start, _ in moves}),
-    "ceilings": bool,
-    "missing": lambda value: value is True,
-    "kind": lambda value: value in get_args(Kind),
-    "levels": lambda levels: len(levels) == len(dict.fromkeys(levels)),
-    "step": lambda value: _is_number(value) and 0 < value < math.inf,
-    "group": lambda value: value is True,
-}

@@ -1,4 +1,4 @@
-"""Rules as a file: written for people to edit, read for `features=`.
+"""Files of rules, which people edit.
 
 ::
 
@@ -26,23 +26,42 @@
     one_of = ["is_red"]
 """
 
+import json
+import math
 import os
-from collections.abc import Callable, Hashable, Mapping
+import re
+from collections.abc import Hashable, Iterator, Mapping
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.features import rules as make
-from betarce.features.columns import Kind
-from betarce.features.rules import Rule
-from betarce.storage.documents import parse_toml, parse_yaml
-from betarce.storage.files import MOST_BYTES_BY_HAND, check_path, read_text
+from betarce.features.columns import Column
+from betarce.features.rules.file_values import NO_LEVEL, WrongKey, read_column_name
+from betarce.features.rules.kind import DeclaredKind
+from betarce.features.rules.one_hot import OneHot
+from betarce.features.rules.protocol import Rule, RulePart, Topic
+from betarce.features.rules.registry import entry_of, in_file_order, in_order
+from betarce.features.space import FeatureSpace
+from betarce.storage.documents import LARGEST, parse_toml, parse_yaml
+from betarce.storage.files import MOST_BYTES_BY_HAND, check_path, read_text, write_whole
 
 _SECTIONS = ("columns", "groups", "max_changes")
-_NUMBERS = ("continuous", "integer")
-_NAMES = ("categorical", "ordinal")
+_HEADER = """\
+# What may change, and how: one section a column. Use it as BetaRCE(features="this file.toml"), or on the command
+# line as --features. A line that starts with # is a note; take its # away to make it a rule. A column without a rule
+# may take every value that the training table has.
+#
+{guide}
+# How many columns of a row may change: max_changes = 3, above all sections.
+# Columns of zeros and ones that stand for one category: [groups] with colour = ["is_red", "is_blue"];
+# the rules of the group then go under [columns.colour].
+"""
+_TOPICS: Mapping[Topic, str] = {
+    "moves": "How a value may move",
+    "ends": "Where it may end",
+    "holds": "What it is, if guessed wrongly",
+}
 
 
 class RuleFile(dict[Any, Rule]):
@@ -96,7 +115,7 @@ def rules_of(document: Any, *, what: str) -> RuleFile:
     found: dict[Any, Rule] = {}
     members = {name: _members(name, value, f"{what}, [groups]") for name, value in groups.items()}
     for name, columns in members.items():
-        found[columns] = make.one_hot()
+        found[columns] = Rule.of(OneHot())
         for other, theirs in members.items():
             shared = [column for column in columns if column in theirs]
             if other != name and shared:
@@ -104,11 +123,11 @@ def rules_of(document: Any, *, what: str) -> RuleFile:
     for name, content in _table(sections.get("columns") or {}, what, "[columns]").items():
         place = f"{what}, [columns.{name}]"
         keys = dict(_table(content if content is not None else {}, what, f"[columns.{name}]"))
-        column = members.get(name, name) if "column" not in keys else _column_name(keys.pop("column"), place)
+        column = members.get(name, name) if "column" not in keys else read_column_name(keys.pop("column"), place)
         rule = _rule(keys, place)
         if column in found and name not in members:
             raise InvalidInput(f"{place}: the column {column!r} is named twice.")
-        if name in members and (rule.kind or rule.levels or rule.step):
+        if name in members and rule.part(DeclaredKind) is not None:
             raise InvalidInput(f"{place}: a group is always categorical, with its columns as levels; leave that out.")
         found[column] = _joined(found.get(column, Rule()), rule, place)
     kept = RuleFile((column, rule) for column, rule in found.items() if rule != Rule())
@@ -157,29 +176,28 @@ def _check_keys(keys: Mapping[Any, Any], known: tuple[str, ...], place: str) -> 
 def _members(name: str, value: Any, place: str) -> tuple[Hashable, ...]:
     if not isinstance(value, list) or len(value) < 2:
         raise InvalidInput(f"{place}: {name!r} must list two or more columns of zeros and ones; got {value!r}.")
-    return tuple(_column_name(member, place) for member in value)
-
-
-def _column_name(value: Any, place: str) -> Hashable:
-    """Read the name of a column; a list stands for a name in several levels."""
-    if isinstance(value, list):
-        return tuple(_column_name(part, place) for part in value)
-    if not isinstance(value, (str, int)) or isinstance(value, bool):
-        raise InvalidInput(f"{place}: a column is named by text or a whole number; got {value!r}.")
-    return value
-
-
-# From keys to rules
+    return tuple(read_column_name(member, place) for member in value)
 
 
 def _rule(keys: Mapping[str, Any], place: str) -> Rule:
-    _check_keys(keys, (*_WHAT, *_KEYS, "column"), place)
-    parts = [_what(keys, place)]
-    parts += [_said(key, partial(read, keys[key]), place) for key, read in _KEYS.items() if key in keys]
+    entries = in_file_order()
+    _check_keys(keys, (*(key for entry in entries for key in entry.keys), "column"), place)
     joined = Rule()
-    for part in parts:
-        joined = _joined(joined, part, place)
+    for entry in entries:
+        if said := {key: keys[key] for key in entry.keys if key in keys}:
+            joined = _joined(joined, _read_part(entry.part, said, place), place)
     return joined
+
+
+def _read_part(part: type[RulePart], said: Mapping[str, Any], place: str) -> Rule:
+    """Read one rule; name the place if what was said makes none."""
+    try:
+        read = part.from_toml(said)
+    except WrongKey as error:
+        raise InvalidInput(f"{place}, key {error.key!r}: {error}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
+    return Rule() if read is None else Rule.of(read)
 
 
 def _joined(one: Rule, other: Rule, place: str) -> Rule:
@@ -189,115 +207,139 @@ def _joined(one: Rule, other: Rule, place: str) -> Rule:
         raise InvalidInput(f"{place} contradicts itself: {error}") from None
 
 
-def _said(key: str, rule: Callable[[], Rule], place: str) -> Rule:
-    """Make a rule; name the place if what was said makes none."""
+# From rules to text
+
+
+def write_rules(
+    space: FeatureSpace,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    notes: Mapping[Hashable, str] | None = None,
+) -> str:
+    """Write a feature space as TOML to edit: its rules, and as comments what was read off the table.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    path : str or path, optional
+        Where to write it; what is there already is replaced.
+    notes : mapping of column to str, optional
+        Further comments.
+
+    Returns
+    -------
+    str
+        What was written; `read_rules` gives the same rules back.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from betarce.features.rules import increase_only
+    >>> table = pd.DataFrame({"age": [20, 60], "housing": ["rent", "own"]})
+    >>> text = write_rules(FeatureSpace.infer(table, {"age": increase_only()}))
+    >>> print(text[text.index("[columns.age]"):])
+    [columns.age]  # integer: 20 to 60
+    increase_only = true
+    <BLANKLINE>
+    [columns.housing]  # categorical: own, rent
+    # immutable = true
+    # one_of = ["own", "rent"]
+    """
+    keys = _section_names(space)
+    lines = [_header()]
+    if space.max_changes is not None:
+        lines += [f"max_changes = {space.max_changes}", ""]
+    groups = {key: column for key, column in zip(keys, space.columns, strict=True) if len(column.raw) > 1}
+    if groups:
+        lines += ["[groups]", *(f"{_key(key)} = {_toml(list(c.raw))}" for key, c in groups.items()), ""]
+    for key, column in zip(keys, space.columns, strict=True):
+        lines += _section(key, column, space.rules.get(column.name, Rule()), (notes or {}).get(column.name, ""))
+    text = "\n".join(lines).rstrip("\n") + "\n"
+    if path is not None:
+        if not check_path(path).lower().endswith(".toml"):
+            raise InvalidInput(f"`path` must end in .toml; got {os.fspath(path)!r}.")
+        write_whole(path, text)
+    return text
+
+
+def _header() -> str:
+    """Write the manual at the top of a file, with the lines of every rule."""
+    lines = []
+    for topic, heading in _TOPICS.items():
+        guides = [guide for entry in in_order() for guide in entry.part.guide if guide.topic == topic]
+        for k, guide in enumerate(guides):
+            line = f"# {heading if k == 0 else '':<32}{guide.example:<24}    {guide.meaning}"
+            lines.append(line.rstrip())
+    return _HEADER.format(guide="\n".join(lines))
+
+
+def _section_names(space: FeatureSpace) -> list[str]:
+    """Name each section: by its column, by what a group has in common; distinct from all columns and each other."""
+    taken = {str(name) for name in space.form.names}
+    names: list[str] = []
+    for column in space.columns:
+        title = str(column.name) if len(column.raw) == 1 else column.title
+        while (len(column.raw) > 1 and title in taken) or title in names:
+            title += "_"
+        names.append(title)
+    return names
+
+
+def _section(key: str, column: Column, rule: Rule, note: str) -> list[str]:
+    missing = ", may be missing" if column.missing else ""
+    ends = rule.ends(column)
+    values = _one_line(column.range_in_words(ends.low, ends.high))
+    lines = [f"[columns.{_key(key)}]  # {column.kind}: {values}{missing}"]
+    lines += [f"# {_one_line(note)}"] * bool(note)
+    if len(column.raw) == 1 and column.name != key:
+        lines.append(f"column = {_toml(column.name)}")
+    said = [f"{name} = {_toml(value)}" for name, value in _keys(rule, column.name)]
+    offered = [pair for entry in in_file_order() for pair in entry.part.suggestions(column)]
+    return [*lines, *(said or [f"# {name} = {_toml(value)}" for name, value in offered]), ""]
+
+
+def _keys(rule: Rule, name: Hashable) -> Iterator[tuple[str, Any]]:
+    """Take a rule apart into what a file says."""
+    for part in sorted(rule.parts, key=lambda part: entry_of(part).order_in_file):
+        try:
+            yield from part.to_toml().items()
+        except InvalidInput as error:
+            raise InvalidInput(f"Column {name!r} {error}") from None
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case None:
+            return _toml(NO_LEVEL)
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _text(value)
+        case int() if abs(value) < LARGEST:
+            return str(value)
+        case float():
+            return repr(float(value)) if math.isfinite(value) else str(float(value))
+        case list() | tuple():
+            return "[" + ", ".join(_toml(each) for each in value) + "]"
+        case Mapping():
+            return "{" + ", ".join(f"{_key(key)} = {_toml(each)}" for key, each in value.items()) + "}"
+    raise InvalidInput(
+        f"{value!r} ({type(value).__name__}) cannot be written in a file of rules: text and numbers can."
+    )
+
+
+def _text(value: str) -> str:
     try:
-        return rule()
-    except (InvalidInput, TypeError) as error:
-        raise InvalidInput(f"{place}, key {key!r}: {error}") from None
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{value!r} cannot be written in a file of rules: it is not valid Unicode.") from None
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _what(keys: Mapping[str, Any], place: str) -> Rule:
-    """Read what a column is: kind, levels, step, decimals."""
-    kind = keys.get("kind")
-    if kind is not None and kind not in get_args(Kind):
-        close = get_close_matches(str(kind), get_args(Kind), 1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Known kinds: {', '.join(get_args(Kind))}."
-        raise InvalidInput(f"{place}, key 'kind': there is no kind {kind!r}. {hint}")
-    for key, kinds in (("step", _NUMBERS), ("decimals", ("continuous",)), ("levels", _NAMES)):
-        if key in keys and kind not in kinds:
-            wanted = " or ".join(f'kind = "{each}"' for each in kinds)
-            raise InvalidInput(f"{place}: {key!r} needs {wanted} beside it; got kind = {kind!r}.")
-    step, decimals = keys.get("step"), keys.get("decimals")
-    match kind:
-        case "continuous":
-            key = "step" if decimals is None else "decimals"
-            return _said(key, lambda: make.continuous(step=step, decimals=decimals), place)
-        case "integer":
-            return _said("step", lambda: make.integer(step=step), place)
-        case "categorical":
-            return _said("levels", lambda: make.categorical(_maybe_values(keys.get("levels"))), place)
-        case "ordinal":
-            if "levels" not in keys:
-                raise InvalidInput(f'{place}: kind = "ordinal" needs levels = [lowest, ..., highest] beside it.')
-            return _said("levels", lambda: make.ordinal(_values(keys["levels"])), place)
-    return Rule(kind=kind)
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
 
 
-def _flag(rule: Callable[[], Rule]) -> Callable[[Any], Rule]:
-    def read(value: Any) -> Rule:
-        if not isinstance(value, bool):
-            raise InvalidInput(f"must be true or false; got {value!r}.")
-        return rule() if value else Rule()
-
-    return read
-
-
-def _between(value: Any) -> Rule:
-    if not isinstance(value, list) or len(value) != 2:
-        raise InvalidInput(f"must be a pair such as [0, 10]; got {value!r}.")
-    return make.between(value[0], value[1])
-
-
-def _values(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise InvalidInput(f"must be a list of values; got {value!r}.")
-    return [_level(each) for each in value]
-
-
-def _maybe_values(value: Any) -> list[Any] | None:
-    return None if value is None else _values(value)
-
-
-def _level(value: Any) -> Any:
-    if value == NO_LEVEL:
-        return None
-    if isinstance(value, list):
-        return tuple(_level(part) for part in value)
-    if value is not None and not isinstance(value, (str, int, float)):
-        raise InvalidInput(f"a value must be text, a number, or true or false; got {value!r}.")
-    return value
-
-
-NO_LEVEL = {"none": True}
-"""Stands for "none of the columns of the group", since TOML has no null."""
-
-
-def _transitions(value: Any) -> Rule:
-    if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-        starts = [_level(start) for start, _ in value]
-        twice = [start for i, start in enumerate(starts) if start in starts[:i]]
-        if twice:
-            raise InvalidInput(f"must say once what may become of each value; {twice[0]!r} is there twice.")
-        return make.transitions({start: _values(ends) for start, (_, ends) in zip(starts, value, strict=True)})
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f'must say what may become what, such as {{rent = ["own"], own = []}}; got {value!r}.')
-    return make.transitions({start: _values(ends) for start, ends in value.items()})
-
-
-def _no_more_than(value: Any) -> Rule:
-    # A list holds several columns; a name in several levels is a list in that list.
-    columns = value if isinstance(value, list) else [value]
-    return Rule(ceilings=tuple(dict.fromkeys(_column_name(column, "it") for column in columns)) or None)
-
-
-def _derived(value: Any) -> Rule:
-    if not isinstance(value, str):
-        raise InvalidInput(f'must be arithmetic over columns, such as "debt / income"; got {value!r}.')
-    return make.derived(value)
-
-
-_WHAT = ("kind", "levels", "step", "decimals")
-_KEYS: Mapping[str, Callable[[Any], Rule]] = {
-    "immutable": _flag(make.immutable),
-    "increase_only": _flag(make.increase_only),
-    "decrease_only": _flag(make.decrease_only),
-    "at_most": make.at_most,
-    "between": _between,
-    "one_of": lambda value: make.one_of(_values(value)),
-    "transitions": _transitions,
-    "no_more_than": _no_more_than,
-    "may_be_missing": _flag(make.may_be_missing),
-    "derived": _derived,
-    "cost": make.cost,
-}
+def _one_line(text: str) -> str:
+    """Keep control characters out of comments, which may not hold them."""
+    return "".join(char if char.isprintable() else "?" for char in text)

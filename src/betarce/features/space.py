@@ -15,13 +15,16 @@ import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features.box import Box, decimals_of, is_choice, joined_limits, nearest_choice, on_grid, without_noise
+from betarce.features.box import Box, is_choice, nearest_choice, without_noise
 from betarce.features.checks import check_names, check_rule_fits
 from betarce.features.columns import Column, listing, one_hot_codes
+from betarce.features.grid import decimals_of, on_grid, snapped
 from betarce.features.inference import group_column, infer_column
+from betarce.features.limits import joined_limits
 from betarce.features.links import Links
 from betarce.features.readings import Reading
-from betarce.features.rules import Rule, check_rule
+from betarce.features.rules.one_hot import OneHot
+from betarce.features.rules.protocol import Rule, check_rule
 from betarce.features.table_adapters import ArrayForm, Coded, Form, RawTable, check_table, form_of
 
 Norm = Literal["l1", "l2"]
@@ -49,8 +52,9 @@ class FeatureSpace:
 
     Examples
     --------
+    >>> from betarce.features.rules import immutable
     >>> table = pd.DataFrame({"age": [20, 60], "debt": [0.0, 4000.5], "housing": ["rent", "own"]})
-    >>> features = FeatureSpace.infer(table, rules={"age": Rule(down=0, up=0)})
+    >>> features = FeatureSpace.infer(table, rules={"age": immutable()})
     >>> features.encode(table)
     array([[2.0000e+01, 0.0000e+00, 1.0000e+00],
            [6.0000e+01, 4.0005e+03, 0.0000e+00]])
@@ -83,7 +87,7 @@ class FeatureSpace:
         table = check_table(X)
         form = form_of(table)
         declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
-        groups = {name: rule for name, rule in declared.items() if rule.group}
+        groups = {name: rule for name, rule in declared.items() if OneHot() in rule.parts}
         check_names(declared, groups, form.names)
         group_of = {member: name for name in groups for member in name}
         columns: list[Column] = []
@@ -105,7 +109,7 @@ class FeatureSpace:
         declared = {name: check_rule(rule, name) for name, rule in rules.items()}
         check_names(declared, {}, self.names)
         for name, rule in declared.items():
-            if rule.kind or rule.levels or rule.step or rule.group:
+            if any(part.scope == "column" for part in rule.parts):
                 raise InvalidInput(
                     f"What column {name!r} is must be declared before its values are read: "
                     "FeatureSpace.infer(X, rules={...})."
@@ -139,8 +143,7 @@ class FeatureSpace:
     @cached_property
     def weight(self) -> FloatArray:
         """What one unit of distance along each column costs, as the rule `cost` says; 1 where it is silent."""
-        weights = [self.rules.get(column.name, Rule()).weight for column in self.columns]
-        return np.array([1.0 if weight is None else weight for weight in weights])
+        return np.array([self.rules.get(column.name, Rule()).weight for column in self.columns])
 
     @cached_property
     def unit(self) -> FloatArray:
@@ -195,7 +198,7 @@ class FeatureSpace:
         rule = self.rules.get(column.name, Rule())
         if column.is_nominal:
             yield from column.common
-        if rule.missing:
+        if rule.lets_miss:
             yield np.nan
             if not column.is_nominal:
                 yield column.common[0]
@@ -212,8 +215,8 @@ class FeatureSpace:
         )
 
     def _range_in_words(self, column: Column) -> str:
-        rule = self.rules.get(column.name, Rule())
-        return column.range_in_words(rule.low, rule.high)
+        ends = self.rules.get(column.name, Rule()).ends(column)
+        return column.range_in_words(ends.low, ends.high)
 
     # Between the user's tables and points
 
@@ -332,7 +335,7 @@ class FeatureSpace:
             declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
             check_names(declared, {}, self.names, what="overrides")
             for name, rule in declared.items():
-                if rule.kind or rule.levels or rule.step or rule.group or rule.ceilings or rule.derived or rule.weight:
+                if any(part.scope != "row" for part in rule.parts):
                     raise InvalidInput(
                         f"`overrides` may say how {name!r} moves in one row, not what it is or costs; got {rule}."
                     )
@@ -443,8 +446,7 @@ class FeatureSpace:
 
     def snap(self, values: FloatArray, j: int) -> FloatArray:
         """Round values to the grid of one column."""
-        step = self.columns[j].step
-        return values if step is None else on_grid(values, step, decimals_of(step))
+        return snapped(values, self.columns[j])
 
     # How points compare
 

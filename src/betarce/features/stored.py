@@ -8,7 +8,6 @@ function works until the function is needed, and then says so.
 import json
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 import numpy as np
@@ -16,9 +15,9 @@ import pandas as pd
 
 from betarce.errors import CorruptFile, InvalidInput, MissingExtra, require
 from betarce.features.columns import Column, Kind
-from betarce.features.formula import Formula
 from betarce.features.plausible import check_plausible
-from betarce.features.rules import Rule
+from betarce.features.rules.protocol import Rule
+from betarce.features.rules.registry import RULES, in_order
 from betarce.features.space import FeatureSpace
 from betarce.features.table_adapters import ArrayForm, Form, NarwhalsForm, PandasForm, is_text
 from betarce.storage.values import plain, plain_float, unplain, unplain_float
@@ -30,19 +29,6 @@ _NARWHALS_TYPES = (
     *("Int8", "Int16", "Int32", "Int64", "Int128", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128"),
     *("Float32", "Float64", "Decimal", "Boolean", "String", "Categorical"),
 )
-
-
-@dataclass(frozen=True)
-class LostFunction:
-    """What stands for the function of a derived column in a space that was loaded from a file."""
-
-    name: str
-
-    def __call__(self, table: Any) -> Any:
-        raise InvalidInput(
-            f"Its function ({self.name}) is not part of the file that these features were loaded from. Fit again with "
-            'the function, or write it as a formula, which files can keep: betarce.derived("debt / income").'
-        )
 
 
 def to_plain(space: FeatureSpace) -> dict[str, Any]:
@@ -189,38 +175,19 @@ def rules_of_plain(data: Any) -> dict[Hashable, Rule]:
 
 
 def _plain_rule(rule: Rule) -> dict[str, Any]:
-    """Write the parts of a rule that say something."""
-    said = {field.name: getattr(rule, field.name) for field in fields(rule)}
-    return {part: _RULE_PARTS.get(part, _ONE)[0](value) for part, value in said.items() if value is not None}
+    return {key: value for part in rule.parts for key, value in part.to_json().items()}
 
 
 def _rule(data: Mapping[str, Any]) -> Rule:
-    return Rule(**{part: _RULE_PARTS.get(part, _ONE)[1](value) for part, value in data.items()})
-
-
-def _plain_derived(function: Any) -> dict[str, str]:
-    if isinstance(function, Formula):
-        return {"formula": function.text}
-    name = function.name if isinstance(function, LostFunction) else getattr(function, "__qualname__", repr(function))
-    return {"function": str(name)}
-
-
-def _derived(data: Mapping[str, str]) -> Formula | LostFunction:
-    return Formula(data["formula"]) if "formula" in data else LostFunction(data["function"])
-
-
-_ONE = (lambda value: plain(value, what="a part of a rule"), unplain)
-_MANY = (_plain_values, _values)
-_RULE_PARTS: Mapping[str, Any] = {
-    "values": _MANY,
-    "levels": _MANY,
-    "ceilings": _MANY,
-    "moves": (
-        lambda moves: [[plain(start, what="a value of a column"), _plain_values(ends)] for start, ends in moves],
-        lambda data: tuple((unplain(start), _values(ends)) for start, ends in data),
-    ),
-    "derived": (_plain_derived, _derived),
-}
+    owners = {key: entry.part for entry in RULES.values() for key in entry.stored}
+    for key in data:
+        if key not in owners:
+            raise ValueError(f"there is no rule {key!r}; if it is one of another package, import that first")
+    parts = []
+    for entry in in_order():
+        if said := {key: data[key] for key in entry.stored if key in data}:
+            parts.append(entry.part.from_json(said))
+    return Rule.of(*parts)
 
 
 # What tables are outside

@@ -9,7 +9,7 @@ import numpy as np
 
 from betarce.arrays import FloatArray
 from betarce.features import Column
-from betarce.features.box import decimals_of
+from betarce.features.grid import decimals_of
 
 if TYPE_CHECKING:
     from betarce.results.result import RobustCounterfactual

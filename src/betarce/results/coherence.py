@@ -15,8 +15,8 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray
 from betarce.errors import CorruptFile
 from betarce.features import FeatureSpace, Rule
-from betarce.features.plausible import check_rule_parts, survives
-from betarce.features.stored import LostFunction
+from betarce.features.plausible import survives
+from betarce.features.rules.derived import Derived, LostFunction
 from betarce.posterior import Certificate
 from betarce.posterior.certificate import fingerprint
 from betarce.results.ladder import least_quorum
@@ -122,8 +122,7 @@ def _check_rules(items: Sequence[RobustCounterfactual], features: FeatureSpace) 
     """Refuse points of ladders that break the rules of the file, or those of their own row."""
     for i, item in enumerate(items):
         for rule in item.overrides.values():
-            check_rule_parts(rule)
-            _refuse(i, "its own rules compute a column", rule.derived is not None)
+            _refuse(i, "its own rules compute a column", rule.part(Derived) is not None)
     rows = [i for i, item in enumerate(items) for _ in item.ladder.points]
     if not rows:
         return
@@ -143,20 +142,20 @@ def _check_rules(items: Sequence[RobustCounterfactual], features: FeatureSpace) 
 
 
 def _without_derived(features: FeatureSpace) -> FeatureSpace:
-    return replace(features, rules={name: replace(rule, derived=None) for name, rule in features.rules.items()})
+    return replace(features, rules={name: rule.without(Derived) for name, rule in features.rules.items()})
 
 
 def _derived_wrongly(features: FeatureSpace, robust: FloatArray, originals: FloatArray) -> BoolArray:
     """Say which derived columns differ from what their formula gives; functions that are lost cannot be asked."""
     known = {
-        name: rule
+        name: Rule.of(part)
         for name, rule in features.rules.items()
-        if rule.derived is not None and not isinstance(rule.derived, LostFunction)
+        if (part := rule.part(Derived)) is not None and not isinstance(part.function, LostFunction)
     }
     wrong = np.zeros(robust.shape, dtype=bool)
     if not known:
         return wrong
-    asked = replace(features, rules={name: Rule(derived=rule.derived) for name, rule in known.items()})
+    asked = replace(features, rules=known)
     computed = asked.links.apply(robust.copy(), asked.unbounded(originals), asked)
     close = np.abs(computed - robust) <= _TOLERANCE * features.scale
     wrong[:, asked.links.derived_columns] = (features.differs(computed, robust) & ~close)[

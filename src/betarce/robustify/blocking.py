@@ -8,11 +8,9 @@ import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray
 from betarce.explainers import Closest, Problem
-from betarce.features import Rule
 from betarce.results.result import RobustCounterfactual
 from betarce.robustify.batch import Batch
 
-_LIMITS = ("down", "up", "low", "high", "values", "moves")  # the parts of a rule that keep a value where it is
 _STUCK = ("base-not-found", "not-found", "infeasible")
 _ADVISED = 3  # rows without an answer for which the rules in the way are looked for
 _MOST_COLUMNS = 8  # columns with rules that are lifted in pairs: 28 pairs
@@ -32,9 +30,8 @@ def blocking_columns(problem: Problem, original: FloatArray, target: BoolArray) 
     list of column names, or None
         One column, or two if no single one will do; None where that does not help either, or there are no rules.
     """
-    held = [
-        name for name, rule in problem.features.rules.items() if _restricts(rule) and name in problem.features.names
-    ]
+    features = problem.features
+    held = [name for name, rule in features.rules.items() if rule != rule.without_limits and name in features.names]
     singles: list[tuple[Hashable, ...]] = [(name,) for name in held]
     pairs: list[tuple[Hashable, ...]] = list(combinations(held[:_MOST_COLUMNS], 2))
     for sets in (singles, pairs):
@@ -71,7 +68,7 @@ def _reachable(
     found: BoolArray = np.zeros(len(sets), dtype=bool)
     for i, names in enumerate(sets):
         rules = problem.features.rules
-        lifted = {name: replace(rules[name], **dict.fromkeys(_LIMITS)) for name in names}
+        lifted = {name: rules[name].without_limits for name in names}
         features = replace(problem.features, rules={**rules, **lifted})
         box = features.box(original[None])
         if box.possible[0]:
@@ -80,8 +77,3 @@ def _reachable(
             if found[i]:
                 break
     return found
-
-
-def _restricts(rule: Rule) -> bool:
-    """Say whether a rule limits where a value may go, by itself."""
-    return any(getattr(rule, part) is not None for part in _LIMITS)

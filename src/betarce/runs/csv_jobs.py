@@ -12,6 +12,7 @@ from betarce.arrays import AnyArray
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, Rule, immutable, read_rules
 from betarce.features.hints import hints
+from betarce.features.rules.kind import DeclaredKind
 from betarce.models.tabular import tabular_model
 from betarce.progress import progress
 from betarce.robustify import BetaRCE, Result
@@ -224,7 +225,11 @@ def _settled(finding: Finding, declared: Mapping[Any, Rule]) -> bool:
     if finding.kind == "identifier":
         return finding.columns[0] in _named(declared)
     about_kind = finding.kind in ("almost-numeric", "placeholder", "dates")
-    return about_kind and (rule := declared.get(finding.columns[0])) is not None and rule.kind is not None
+    return about_kind and _declared(declared.get(finding.columns[0], Rule())).kind is not None
+
+
+def _declared(rule: Rule) -> DeclaredKind:
+    return rule.part(DeclaredKind) or DeclaredKind()
 
 
 def _named(declared: Mapping[Any, Rule]) -> set[Any]:
@@ -241,11 +246,12 @@ def _target(target: str | None, label: str, labels: AnyArray) -> Any:
 def _as_declared(table: pd.DataFrame, rules: Mapping[Any, Rule]) -> pd.DataFrame:
     """Show the model as categories what the rules declare to be some, in their order."""
     for name, rule in rules.items():
-        if name in table.columns and rule.kind in ("categorical", "ordinal"):
-            levels = None if rule.levels is None else list(rule.levels)
+        declared = _declared(rule)
+        if name in table.columns and declared.kind in ("categorical", "ordinal"):
+            levels = None if declared.levels is None else list(declared.levels)
             known = table[name].dropna()
             if levels is None or known.isin(levels).all():
-                dtype = pd.CategoricalDtype(levels, ordered=rule.kind == "ordinal" and levels is not None)
+                dtype = pd.CategoricalDtype(levels, ordered=declared.kind == "ordinal" and levels is not None)
                 table = table.assign(**{name: table[name].astype(dtype)})
     return table
 
