@@ -28,6 +28,7 @@ RULES = [
     "ordinal",
     "transitions",
 ]
+OWN_RULES = ["Ends", "Guide", "Moves", "Relation", "Rule", "RulePart", "rule"]
 SPACES = ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"]
 TOP_LEVEL = [
     *RULES,
@@ -147,7 +148,7 @@ IN_NAMESPACES = {
         "max_delta",
         "percent",
     ],
-    "rules": [*RULES, "Rule", "read_rules", "write_rules"],
+    "rules": [*RULES, *OWN_RULES, "read_rules", "write_rules"],
     "search": [
         "Depth",
         "FrontierSearch",

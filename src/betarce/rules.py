@@ -1,7 +1,12 @@
-"""Rules on what may change: one function per rule, and rules in files."""
+"""Rules on what may change: one function per rule, rules in files, and what own rules are made of."""
 
 from betarce.features.rules import (
+    Ends,
+    Guide,
+    Moves,
+    Relation,
     Rule,
+    RulePart,
     at_most,
     between,
     categorical,
@@ -17,12 +22,18 @@ from betarce.features.rules import (
     one_hot,
     one_of,
     ordinal,
+    rule,
     transitions,
 )
 from betarce.features.rules_file import read_rules, write_rules
 
 __all__ = [
+    "Ends",
+    "Guide",
+    "Moves",
+    "Relation",
     "Rule",
+    "RulePart",
     "at_most",
     "between",
     "categorical",
@@ -39,6 +50,7 @@ __all__ = [
     "one_of",
     "ordinal",
     "read_rules",
+    "rule",
     "transitions",
     "write_rules",
 ]

@@ -102,6 +102,5 @@ class Links:
     def _computed(self, points: FloatArray, features: "FeatureSpace") -> FloatArray:
         for j, part in self.derived:
             column = features.columns[j]
-            values = part.compute(features.decode(points), column.name, len(points))
-            points[:, j] = snapped(values, column)
+            points[:, j] = snapped(part.compute(points, column.name, features.decode), column)
         return points

@@ -267,9 +267,9 @@ def _header() -> str:
     lines = []
     for topic, heading in _TOPICS.items():
         guides = [guide for entry in in_order() for guide in entry.part.guide if guide.topic == topic]
-        for k, guide in enumerate(guides):
-            line = f"# {heading if k == 0 else '':<32}{guide.example:<24}    {guide.meaning}"
-            lines.append(line.rstrip())
+        for k, (_, example, meaning) in enumerate(guides):
+            said = f"{example:<28}" if len(example) < 28 else f"{example}    "
+            lines.append(f"# {heading if k == 0 else '':<32}{said}{meaning}".rstrip())
     return _HEADER.format(guide="\n".join(lines))
 
 

@@ -29,18 +29,18 @@ class Derived(RulePart):
         """Say it in a few words."""
         return f"derived from {self.function.text}" if isinstance(self.function, Formula) else "derived"
 
-    def compute(self, table: Any, name: Hashable, n_rows: int) -> FloatArray:
-        """Compute the column `name` of a table of the user's own kind."""
+    def compute(self, points: FloatArray, name: Hashable, decode: Callable[[FloatArray], Any]) -> FloatArray:
+        """Compute the column `name` of points, which `decode` turns into a table of the user's own kind."""
         try:
-            values = np.asarray(self.function(table), dtype=np.float64)
+            values = np.asarray(self.function(decode(points)), dtype=np.float64)
         except InvalidInput as error:
             raise InvalidInput(f"Column {name!r} is derived. {error}") from error
         except Exception as error:
             raise InvalidInput(f"The function of the derived column {name!r} failed: {error!r}") from error
-        if values.shape != (n_rows,):
+        if values.shape != (len(points),):
             raise InvalidInput(
-                f"The function of the derived column {name!r} must give one value a row, shape ({n_rows},); got shape "
-                f"{values.shape}."
+                f"The function of the derived column {name!r} must give one value a row, shape ({len(points)},); "
+                f"got shape {values.shape}."
             )
         return values
 

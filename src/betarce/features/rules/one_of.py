@@ -31,7 +31,7 @@ class OneOf(RulePart):
 
     def in_words(self) -> str:
         """Say it in a few words."""
-        return f"one of {', '.join(map(str, self.values))}" if self.values else ""
+        return f"one of {', '.join(map(str, self.values)) or 'nothing'}"
 
     def joined(self, other: "OneOf") -> "OneOf":
         """Keep what both lists have; nothing may be left, which is a conflict of each row."""

@@ -247,7 +247,7 @@ class Rule:
     @property
     def weight(self) -> float:
         """How many times as much a change costs."""
-        return math.prod(part.cost_factor() for part in self.parts)
+        return math.prod((part.cost_factor() for part in self.parts), start=1.0)
 
     def ends(self, column: Column) -> Ends:
         """Say where values of a column may end, wherever they are now."""
