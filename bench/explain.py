@@ -72,7 +72,7 @@ def profile(family: str) -> None:
     watch = cProfile.Profile()
     watch.runcall(rce.explain, rows)
     stats = pstats.Stats(watch)
-    print(f"{family}: {stats.total_tt * 1000 / N_ROWS:.2f} ms a row (with the profiler's own cost)")  # type: ignore[attr-defined]
+    print(f"{family}: {stats.total_tt * 1000 / N_ROWS:.2f} ms per row (with the profiler's own cost)")  # type: ignore[attr-defined]
     for (file, _, name), (_, calls, _, cumulative, _) in sorted(stats.stats.items(), key=lambda item: -item[1][3]):  # type: ignore[attr-defined]
         if "betarce" in file and name in PARTS:
             print(f"  {cumulative * 1000 / N_ROWS:6.2f} ms  {calls:6d} calls  {name}")

@@ -30,7 +30,7 @@ COLUMNS = {
     "plausibility": "plausibility",
     "distance_to_base": "L1 to base",
     "changed": "changed",
-    "ms": "ms a row",
+    "ms": "ms per row",
 }
 N_ROWS, N_AUDIT = 40, 100
 

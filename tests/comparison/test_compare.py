@@ -1,4 +1,4 @@
-"""Methods side by side: same rows, same judges, nothing lost."""
+"""Methods side by side: same rows, same tuning_members, nothing lost."""
 
 from itertools import combinations
 
@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import betarce as brce
 from betarce.comparison.compare import Comparison
 from betarce.comparison.grids import PAPER_GRIDS, configurations
-from betarce.comparison.scene import MEANS
+from betarce.comparison.scores import MEANS
 from betarce.errors import InvalidInput
 from betarce.explainers import EXPLAINERS, Explained
 

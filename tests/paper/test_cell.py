@@ -233,9 +233,9 @@ def test_the_family_the_space_and_the_numbers_reach_the_draws(monkeypatch):
         drawn[role] = (space, n)
         return original(store, space, recipe, table, role, n, seed=seed)
 
-    original = celling.kept_members
+    original = celling.cached_members
     monkeypatch.setattr(celling, "paper_model", making)
-    monkeypatch.setattr(celling, "kept_members", drawing)
+    monkeypatch.setattr(celling, "cached_members", drawing)
     changed = plan(
         families=["network"], spaces=["seed"], audit_members=6, tuning_members=7, n_models=[9, 11], deltas=[0.6]
     )

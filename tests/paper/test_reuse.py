@@ -62,7 +62,7 @@ def test_what_is_taken_over_and_what_is_run_again_make_the_records_of_a_full_run
 
 
 def test_methods_that_are_taken_over_are_not_asked(full, monkeypatch):
-    monkeypatch.setattr(celling.Arena, "run", None)
+    monkeypatch.setattr(celling.OtherMethods, "run", None)
     content = rerun_cell(full)
     assert {record["status"] for record in of(content["records"], "robx")} == {"found"}
 

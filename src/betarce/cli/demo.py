@@ -1,4 +1,4 @@
-"""`betarce demo`."""
+"""`betarce demo`: five rejected loans, explained and checked."""
 
 from typing import TYPE_CHECKING, Annotated
 

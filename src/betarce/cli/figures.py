@@ -15,9 +15,9 @@ def figures(
     from rich.markup import escape
 
     from betarce.cli.terminal import Console
-    from betarce.paper.figures.gallery import write_gallery
+    from betarce.paper.figures.vote_figures import write_vote_figures
 
     console = Console(highlight=False)
     with friendly_errors():
-        for path in write_gallery(out):
+        for path in write_vote_figures(out):
             console.print(f"Wrote {escape(str(path))}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`betarce reproduce`."""
+"""`betarce reproduce`: the experiments of a plan, run and written up."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

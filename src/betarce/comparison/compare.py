@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from betarce.comparison.contest import TUNING_MEMBERS, Arena, answer_of
 from betarce.comparison.forms import FORMS
 from betarce.comparison.grids import Grid, check_grids
-from betarce.comparison.scene import MEANS, Scene
+from betarce.comparison.scores import MEANS, ExplainedRows
+from betarce.comparison.tuning import TUNING_MEMBERS, OtherMethods, answer_of
 from betarce.errors import InvalidInput
 from betarce.explainers import EXPLAINERS, check_explainer
 from betarce.explainers.protocol import NeedsLibrary
@@ -30,7 +30,7 @@ class Comparison:
     Attributes
     ----------
     per_row : DataFrame
-        One line a method and row: "found", "robustness" (the share of fresh members that keep the class), "covered"
+        One line per method and row: "found", "robustness" (the share of fresh members that keep the class), "covered"
         (whether that is at least delta), "proximity_l1" and "proximity_l2" (to the original), "plausibility" (mean L2
         to the 15 nearest training rows), "distance_to_base" (L1, for methods that have a base), "changed" (features),
         "evaluations", "ms" and "reason". Blank where there is no answer.
@@ -66,7 +66,7 @@ class Comparison:
         return f"{self!r}, delta {self.delta:g}\n{shown.to_string()}"
 
     def summary(self) -> pd.DataFrame:
-        """Give one line a method: means, and the standard error of the robustness.
+        """Give one line per method: means, and the standard error of the robustness.
 
         A row without an answer lowers "found" and has no part in the other means; read them together. `print` of the
         comparison itself shows the most important ones, rounded.
@@ -80,7 +80,7 @@ class Comparison:
         return table[[*first, *table.columns.difference([*first, *last], sort=False), *last]]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw robustness against distance, one mark a method; gives the matplotlib axes."""
+        """Draw robustness against distance, one mark per method; gives the matplotlib axes."""
         ax = new_axes(ax, 6.4, 4.4)
         table = self.summary().dropna(subset="proximity_l1")
         for name, line in table.iterrows():
@@ -150,7 +150,7 @@ def compare(
         The training table.
     rows : DataFrame or array of shape (n, d)
         What to explain; apart from the training table.
-    target : label, set of labels, or one of either a row, optional
+    target : label, set of labels, or one of either per row, optional
         As in `BetaRCE.explain`.
     base : str, explainer or callable
         What both forms of BetaRCE start from.
@@ -189,19 +189,21 @@ def compare(
     }
     ours = BetaRCE(model, space=space, base=base, features=features, verbose=verbose, **settings)
     ours.fit(X_train, y_train)
-    arena = Arena(ours.problem_, settings["random_state"], lambda: ours.fresh_members(TUNING_MEMBERS, role="tune"))
-    chosen = arena.tune(chosen_methods, grid_of, verbose)
+    others = OtherMethods(
+        ours.problem_, settings["random_state"], lambda: ours.fresh_members(TUNING_MEMBERS, role="tune")
+    )
+    chosen = others.tune(chosen_methods, grid_of, verbose)
     audit = ours.fresh_members(n_audit)
-    scene = Scene.of(ours.problem_, rows, target)
+    batch = ExplainedRows.of(ours.problem_, rows, target)
     tables = []
     with progress("Comparing methods", total=len(chosen_methods), verbose=verbose) as advance:
         for name, method in chosen_methods.items():
             if isinstance(method, str) and method in FORMS:
                 rce = ours if method == "betarce" else _paper(ours, settings)
-                answer = answer_of(rce, scene)
+                answer = answer_of(rce, batch)
             else:
-                answer = arena.run(method, name, chosen.get(name, {}), scene)
-            tables.append(scene.measure(name, answer.explained, answer.seconds, audit, delta))
+                answer = others.run(method, name, chosen.get(name, {}), batch)
+            tables.append(batch.measure(name, answer.explained, answer.seconds, audit, delta))
             advance(1)
     return Comparison(pd.concat(tables, ignore_index=True), chosen, delta)
 

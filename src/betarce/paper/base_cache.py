@@ -1,4 +1,4 @@
-"""A base method that is asked once a row, whoever asks."""
+"""A base method whose answers are cached, so that it explains each row once."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ class _Answer(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
+class CachedBase:
     """An explainer that keeps its answers, so that all methods that start from it start from the same points.
 
     A row's seed comes from the row itself, not from who asks: the answer is the same in any order.
@@ -63,7 +63,7 @@ class Remembered:
             np.array([answer.n_evaluations for answer in known], dtype=np.intp),
         )
 
-    def kept(self) -> dict[str, AnyArray]:
+    def to_arrays(self) -> dict[str, AnyArray]:
         """Give all answers as arrays."""
         columns = zip(*self._answers.values(), strict=True)
         return {
@@ -71,16 +71,16 @@ class Remembered:
             **{name: np.array(c) for name, c in zip(_Answer._fields, columns, strict=True)},
         }
 
-    def recall(self, kept: Mapping[str, AnyArray]) -> bool:
-        """Take over answers from `kept`; True, or CorruptFile if they are none."""
-        columns = {name: kept.get(name, np.empty(0)) for name in ("key", *_Answer._fields)}
+    def from_arrays(self, stored: Mapping[str, AnyArray]) -> bool:
+        """Take over answers from `to_arrays`; True, or CorruptFile if they are none."""
+        columns = {name: stored.get(name, np.empty(0)) for name in ("key", *_Answer._fields)}
         n = len(columns["key"])
         kinds = dict(zip(columns, ("u", "f", "b", "U", "iu", "f"), strict=True))
         shaped = all(
             array.ndim == (2 if name in ("key", "point") else 1) and len(array) == n and array.dtype.kind in kinds[name]
             for name, array in columns.items()
         )
-        if not shaped or set(kept) != set(columns) or columns["key"].dtype != np.uint8:
+        if not shaped or set(stored) != set(columns) or columns["key"].dtype != np.uint8:
             raise CorruptFile("it does not hold answers")
         values = [columns[name].tolist() for name in _Answer._fields[1:]]
         for key, point, *rest in zip(columns["key"], columns["point"], *values, strict=True):

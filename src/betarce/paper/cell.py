@@ -34,10 +34,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from betarce.arrays import AnyArray, FloatArray, IntArray
-from betarce.comparison.contest import Answer, Arena, answer_of, configured
 from betarce.comparison.forms import FORMS
 from betarce.comparison.metrics import robustness
-from betarce.comparison.scene import Scene
+from betarce.comparison.scores import ExplainedRows
+from betarce.comparison.tuning import Answer, OtherMethods, answer_of, configured
 from betarce.datasets import load
 from betarce.ensemble import Ensemble
 from betarce.errors import BetarceWarning
@@ -45,12 +45,12 @@ from betarce.features import FeatureSpace
 from betarce.members import Draw, deal
 from betarce.models.families import paper_model
 from betarce.models.recipe import Recipe, Table
-from betarce.paper.base_cache import Remembered
-from betarce.paper.cache import Store, fingerprint_of
+from betarce.paper.base_cache import CachedBase
+from betarce.paper.disk_cache import DiskCache, fingerprint_of
 from betarce.paper.plan import Cell, Method, Plan
 from betarce.paper.records import SCORES, Record
 from betarce.paper.reuse import Entry, Reuse, check_rows, check_same
-from betarce.paper.trained_members import kept_members
+from betarce.paper.trained_members import cached_members
 from betarce.posterior import Certificate, Guarantee, interval
 from betarce.robustify import BetaRCE
 from betarce.robustify.model import explained_model
@@ -77,13 +77,13 @@ def run_cell(
     Returns
     -------
     dict
-        "records", one a method and row; "reused", where some of them come from an earlier run; "accuracy" of the model
-        on the whole part that is explained; "n_train"; "data_digest", of the data set as it was read; "warnings" of
-        this package about the members.
+        "records", one per method and row; "reused", where some of them come from an earlier run; "accuracy" of the
+        model on the whole part that is explained; "n_train"; "data_digest", of the data set as it was read;
+        "warnings" of this package about the members.
     """
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BetarceWarning)
-        stage = _Stage(cell, plan, Store(shared), reuse)
+        stage = _TrainedCell(cell, plan, DiskCache(shared), reuse)
         records = list(stage.records())
     said = [str(warning.message) for warning in caught if issubclass(warning.category, BetarceWarning)]
     return {
@@ -126,10 +126,10 @@ def cut(cell: Cell, plan: Plan) -> Fold:
     return Fold(X[train], y[train], X[test], y[test], test, data_digest)
 
 
-class _Stage:
+class _TrainedCell:
     """A cell, trained and ready: all methods find here what they need."""
 
-    def __init__(self, cell: Cell, plan: Plan, store: Store, reuse: Reuse | None = None) -> None:
+    def __init__(self, cell: Cell, plan: Plan, store: DiskCache, reuse: Reuse | None = None) -> None:
         self.cell, self.plan, self.store = cell, plan, store
         self.reused, self.earlier = (reuse.methods, reuse.records_of(cell)) if reuse else ((), {})
         self.fold = cut(cell, plan)
@@ -138,7 +138,7 @@ class _Stage:
         model = explained_model(paper_model(cell.family), table, derive(self.seed, "model"))
         self.subject = Subject(model, table, FeatureSpace.infer(self.fold.X_train))
         self.problem = self.subject.problem
-        self.scene = Scene.of(self.problem, self.fold.X_test[: plan.rows], None)
+        self.batch = ExplainedRows.of(self.problem, self.fold.X_test[: plan.rows], None)
         n_search, n_certify = plan.pool_sizes(cell.family)
         self.searching = self._drawn("search", n_search)
         self.certifying = self._drawn("certify", n_certify)
@@ -148,8 +148,8 @@ class _Stage:
         self.audits = {
             space: self._ensemble(self._drawn("audit", plan.audit_members, space=space)) for space in audited
         }
-        self.arena = Arena(self.problem, self.seed, self._judges, plan.tuning_rows)
-        self._bases: dict[str, tuple[Remembered, dict[str, Any]]] = {}
+        self.others = OtherMethods(self.problem, self.seed, self._tuning_members, plan.tuning_rows)
+        self._bases: dict[str, tuple[CachedBase, dict[str, Any]]] = {}
 
     @property
     def accuracy(self) -> float:
@@ -183,9 +183,9 @@ class _Stage:
         if not n:
             return Draw([], ())
         recipe, seed = Recipe(self.subject.model), self.plan.seed_of(cell)
-        return kept_members(self.store, check_space(cell.space), recipe, self.subject.table, role, n, seed=seed)
+        return cached_members(self.store, check_space(cell.space), recipe, self.subject.table, role, n, seed=seed)
 
-    def _judges(self) -> Ensemble:
+    def _tuning_members(self) -> Ensemble:
         return self._ensemble(self._drawn("tune", self.plan.tuning_members))
 
     def _ensemble(self, drawn: Draw) -> Ensemble:
@@ -193,53 +193,54 @@ class _Stage:
 
     # Methods of others
 
-    def _base(self, name: str) -> tuple[Remembered, dict[str, Any]]:
+    def _base(self, name: str) -> tuple[CachedBase, dict[str, Any]]:
         """Give a base method that has answered all rows, and its parameters."""
         if name not in self._bases:
             own = [method for method in self.plan.methods if method.name == method.method == name]
             parameters = self._chosen(own[0], None) if own else {}
-            base = Remembered(configured(name, parameters), derive(self.seed, "base", name))
+            base = CachedBase(configured(name, parameters), derive(self.seed, "base", name))
             self._answer_rows(base)
             self._bases[name] = base, parameters
         return self._bases[name]
 
-    def _answer_rows(self, base: Remembered) -> None:
+    def _answer_rows(self, base: CachedBase) -> None:
         """Let a base method answer the rows explained, once for the cells of all spaces, which share the model."""
         definition = {
             "what": "base points",
             "explainer": repr(base.explainer),
             "model": [self.cell.family, derive(self.seed, "model")],
             "seed": base.seed,
-            "rows": fingerprint_of(self.fold.X_train, np.asarray(self.fold.y_train), self.scene.originals),
+            "rows": fingerprint_of(self.fold.X_train, np.asarray(self.fold.y_train), self.batch.originals),
         }
-        recalled = self.store.read(definition, base.recall)
-        base.explain(self.scene.originals, self.scene.targets, self.problem, self.scene.box, [])
-        if not recalled:
-            self.store.write(definition, base.kept())
+        cached = self.store.read(definition, base.from_arrays)
+        base.explain(self.batch.originals, self.batch.targets, self.problem, self.batch.box, [])
+        if not cached:
+            self.store.write(definition, base.to_arrays())
 
-    def _chosen(self, method: Method, base: Remembered | None) -> dict[str, Any]:
+    def _chosen(self, method: Method, base: CachedBase | None) -> dict[str, Any]:
         """Give the parameters of a method, tuned if it has a grid."""
         start = {} if base is None else {"base": base}
         if not method.grid:
             return {**method.parameters, **start}
         grid = {**method.full_grid, **{name: (value,) for name, value in start.items()}}
-        return self.arena.best(method.method, method.name, grid)
+        return self.others.best(method.method, method.name, grid)
 
     def _foreign(self, method: Method, base_name: str | None) -> tuple[Answer, dict[str, Any]]:
         if base_name is not None:
             base, _ = self._base(base_name)
             parameters = self._chosen(method, base)
-            return self._with_base(self.arena.run(method.method, method.name, parameters, self.scene), base), parameters
+            answer = self.others.run(method.method, method.name, parameters, self.batch)
+            return self._with_base(answer, base), parameters
         if method.name == method.method and method.name in self.plan.bases:
             base, parameters = self._base(method.name)
-            explained = base.explain(self.scene.originals, self.scene.targets, self.problem, self.scene.box, [])
+            explained = base.explain(self.batch.originals, self.batch.targets, self.problem, self.batch.box, [])
             return self._with_base(Answer(explained, 0.0), base), parameters
         parameters = self._chosen(method, None)
-        return self.arena.run(method.method, method.name, parameters, self.scene), parameters
+        return self.others.run(method.method, method.name, parameters, self.batch), parameters
 
-    def _with_base(self, answer: Answer, base: Remembered) -> Answer:
+    def _with_base(self, answer: Answer, base: CachedBase) -> Answer:
         """Add the time that the base method took, which was asked before."""
-        return replace(answer, seconds=answer.seconds + base.seconds(self.scene.originals, self.scene.targets))
+        return replace(answer, seconds=answer.seconds + base.seconds(self.batch.originals, self.batch.targets))
 
     # BetaRCE
 
@@ -271,7 +272,7 @@ class _Stage:
     def _own(self, fitted: BetaRCE | None, method: Method, base_name: str) -> tuple[Answer, dict[str, Any]]:
         assert fitted is not None  # methods that are taken over are not asked
         base, _ = self._base(base_name)
-        answer = answer_of(fitted.set_params(base=base), self.scene)
+        answer = answer_of(fitted.set_params(base=base), self.batch)
         return self._with_base(answer, base), dict(method.parameters)
 
     # Records
@@ -312,9 +313,9 @@ class _Stage:
         return [{**head, "row": int(name), **line} for name, line in zip(self.names, lines, strict=True)]
 
     def _lines(self, name: str, answer: Answer) -> list[Record]:
-        table = self.scene.measure(name, answer.explained, answer.seconds, self.audits[self.cell.space], np.nan)
+        table = self.batch.measure(name, answer.explained, answer.seconds, self.audits[self.cell.space], np.nan)
         found = np.flatnonzero(table["found"])
-        points, targets = answer.explained.points[found], self.scene.targets[found]
+        points, targets = answer.explained.points[found], self.batch.targets[found]
         for space in self.plan.audit_spaces:
             table[_under(space)] = np.nan
             table.loc[found, _under(space)] = robustness(self.audits[space], points, targets)

@@ -6,9 +6,9 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from betarce.comparison.contest import TUNING_MEMBERS, TUNING_ROWS
 from betarce.comparison.forms import FORMS, KINDS
 from betarce.comparison.grids import Grid
+from betarce.comparison.tuning import TUNING_MEMBERS, TUNING_ROWS
 from betarce.explainers import EXPLAINERS
 from betarce.parameters import parameters_of
 from betarce.posterior import Guarantee, Prior

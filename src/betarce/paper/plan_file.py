@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from betarce.comparison.contest import configured
 from betarce.comparison.forms import FORMS
 from betarce.comparison.grids import PAPER_GRIDS, Grid, configurations
+from betarce.comparison.tuning import configured
 from betarce.datasets import PAPER_NAMES
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.explainers import EXPLAINERS

@@ -19,7 +19,7 @@ def published_comparison() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line a table, data set and method: "family", "base", "data", "method" ("betarce" for BetaRCE), "tau" and
+        One line per table, data set and method: "family", "base", "data", "method" ("betarce" for BetaRCE), "tau" and
         "variance" of RobX, "delta" and "space" of BetaRCE, and for each metric its mean and, under "<metric>_se", its
         standard error. What the paper leaves open is NaN.
 

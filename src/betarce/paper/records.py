@@ -1,4 +1,4 @@
-"""Records of finished cells as files: one sealed JSON file a cell, and the table of them all."""
+"""Records of finished cells as files: one JSON file per cell, and the table of them all."""
 
 import os
 from collections import Counter
@@ -26,7 +26,7 @@ _MEANS = ["found", "robustness", "proximity_l1", "proximity_l2", "plausibility",
 
 
 def path_of(cell: Cell, out: str | os.PathLike[str]) -> Path:
-    """Say where the records of a cell are kept."""
+    """Give the path of a cell's records."""
     return Path(out) / "cells" / f"{cell.name}.json"
 
 
@@ -36,7 +36,7 @@ def fingerprint(records: Sequence[Record]) -> str:
 
 
 def cell_text(cell: Cell, plan: Plan, content: Mapping[str, Any]) -> str:
-    """Give the sealed text of a cell's file: its records, with all that tells where they come from."""
+    """Give the text of a cell's file: its records and where they come from, under a digest."""
     document = {
         "betarce_cell": FORMAT,
         "version": betarce.__version__,
@@ -182,7 +182,7 @@ def records_table(finished: Iterable[tuple[Cell, Mapping[str, Any]]]) -> pd.Data
 
 
 def summary(records: pd.DataFrame) -> pd.DataFrame:
-    """Give one line a method, base, delta and confidence: the number of rows, and means over them.
+    """Give one line per method, base, delta and confidence: the number of rows, and means over them.
 
     "base" is "" for methods without one. A row without an answer lowers "found" and has no part in the other means;
     read them together.

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 import betarce
-from betarce.paper.figures.atlas import INDEX, write_figures
+from betarce.paper.figures.all_figures import INDEX, write_figures
 from betarce.paper.plan import Cell, Plan
 from betarce.paper.records import breakdowns, records_table, summary
-from betarce.paper.tables.book import write_tables
+from betarce.paper.tables.all_tables import write_tables
 from betarce.paper.tables.markdown import markdown_table, one_line
 from betarce.safe_text import in_markdown
 from betarce.storage.files import write_whole
@@ -80,7 +80,7 @@ def write_reproduction(plan: Plan, finished: Finished, folder: Path, *, plan_tex
 
 
 def compressed(records: pd.DataFrame) -> bytes:
-    """Write records as gzipped CSV, six digits a number, the same bytes for the same records.
+    """Write records as gzipped CSV, six digits per number, the same bytes for the same records.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _methods(records: pd.DataFrame) -> str:
         "proximity_l1": "L1",
         "proximity_l2": "L2",
         "plausibility": "plausibility",
-        "ms": "ms a row",
+        "ms": "ms per row",
     }
     shown = table.set_index("method")[list(names)].rename(columns=names)
     return markdown_table(shown, left=2)

@@ -1,4 +1,4 @@
-"""Members of the paper's families, trained once and kept."""
+"""Members of the paper's families, from a disk cache or trained."""
 
 import warnings
 from typing import Any
@@ -10,16 +10,18 @@ from betarce.errors import CorruptFile, MemberWarning
 from betarce.members import Draw, draw_members, origins_of, plan_members
 from betarce.models.recipe import Recipe, Table
 from betarce.models.stored import pack, unpack
-from betarce.paper.cache import Store, fingerprint_of
+from betarce.paper.disk_cache import DiskCache, fingerprint_of
 from betarce.spaces import Space
 
 _SAID = "said"
 
 
-def kept_members(store: Store, space: Space, recipe: Recipe, table: Table, role: str, n: int, *, seed: int) -> Draw:
-    """Give `n` members for a role, as `draw_members` would train them on one worker; from the store if they are there.
+def cached_members(
+    store: DiskCache, space: Space, recipe: Recipe, table: Table, role: str, n: int, *, seed: int
+) -> Draw:
+    """Give `n` members for a role, as `draw_members` would train them on one worker; from the cache if they are there.
 
-    What was said about their training is said again.
+    Warnings of their training are given again.
     """
     estimator: Any = recipe.estimator
     definition = {
@@ -32,9 +34,9 @@ def kept_members(store: Store, space: Space, recipe: Recipe, table: Table, role:
         "n": n,
         "seed": seed,
     }
-    kept = store.read(definition, lambda arrays: _decoded(arrays, n))
-    if kept is not None:
-        said, models = kept
+    cached = store.read(definition, lambda arrays: _decoded(arrays, n))
+    if cached is not None:
+        said, models = cached
         for text in said:
             warnings.warn(text, MemberWarning)
         return Draw(models, origins_of(plan_members(space, recipe, table, role, n, seed=seed)))

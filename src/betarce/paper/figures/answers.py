@@ -76,7 +76,7 @@ def over_answers(table: pd.DataFrame, by: Sequence[str], values: Sequence[str]) 
     Returns
     -------
     DataFrame
-        One line a group: its columns, "rows" asked, "answers" found, and for each value its mean over the answers and
+        One line per group: its columns, "rows" asked, "answers" found, and for each value its mean over the answers and
         their standard deviation, "..._sd" (NaN for a single answer).
 
     Examples

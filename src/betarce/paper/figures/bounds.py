@@ -58,7 +58,7 @@ def bounds_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFra
     Returns
     -------
     DataFrame
-        One line a data set, space, method, delta and confidence: "rows" asked, "answers" found, and over those the
+        One line per data set, space, method, delta and confidence: "rows" asked, "answers" found, and over those the
         mean and standard deviation ("..._sd") of "robustness", "lower_bound" and "upper_bound". Base methods without
         BetaRCE have a line too, their delta, confidence and bounds missing.
     """

@@ -76,7 +76,7 @@ def models_frame(records: pd.DataFrame, *, family: str, base: str) -> pd.DataFra
     Returns
     -------
     DataFrame
-        One line a data set, space, form ("betarce-paper" or "betarce"), delta, confidence and n_models (missing where
+        One line per data set, space, form ("betarce-paper" or "betarce"), delta, confidence and n_models (missing where
         nobody can tell): "rows" asked, "answers" found, and over those the mean and standard deviation ("..._sd") of
         "width" (of the credible interval), "robustness" and "distance_to_base".
     """

@@ -41,7 +41,7 @@ class RecordedPredicate:
         return hits
 
     def frame(self) -> pd.DataFrame:
-        """Give one line a point: "step" (the call; 0 asks about the centres), "row", "x1" to "xd", "hit"."""
+        """Give one line per point: "step" (the call; 0 asks about the centres), "row", "x1" to "xd", "hit"."""
         return _joined(self._batches)
 
 
@@ -71,7 +71,7 @@ class RecordedDepth:
         return self._depth.slopes(points, rows)
 
     def frame(self) -> pd.DataFrame:
-        """Give one line a point: "step" (the call), "row", "x1" to "xd", "asked" ("depth" or "slopes"), what it was."""
+        """Give one line per point: "step" (the call), "row", "x1" to "xd", "asked" ("depth", "slopes"), the answer."""
         return _joined(self._batches)
 
 
@@ -135,7 +135,7 @@ def climb_frame(record: pd.DataFrame, *, row: int = 0, calls_a_move: int = 1) ->
 
     Notes
     -----
-    The climb asks for slopes at one point a row, the refinement at many: that is how they are told apart.
+    The climb asks for slopes at one point per row, the refinement at many: that is how they are told apart.
     """
     own = record[record["row"] == row]
     phases: dict[Any, str] = {}

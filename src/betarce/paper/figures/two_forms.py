@@ -28,7 +28,7 @@ def forms_frame(records: pd.DataFrame, *, base: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line a data set, family, delta and confidence, over all spaces and folds: "rows" asked of both,
+        One line per data set, family, delta and confidence, over all spaces and folds: "rows" asked of both,
         "answers_paper", "answers_ours", "pairs", the rows that both answered, and "moved", the pairs where at least one
         leaves the base point. Over those "ratio", the median of our distance to base over the paper's, infinite where
         ours alone moves, and its quartiles "ratio_low" and "ratio_high". Over all pairs the mean distances

@@ -1,4 +1,4 @@
-"""How near our numbers come to the published ones, in one line a table and method."""
+"""How near our numbers come to the published ones, in one line per table and method."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,8 +22,8 @@ def agreement_table(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line a table of the paper and method: "family", "base", "method", "tau", "variance", "delta", "lines" (data
-        sets, times spaces for BetaRCE), the median over them of ours / published for distances and plausibility
+        One line per table of the paper and method: "family", "base", "method", "tau", "variance", "delta", "lines"
+        (data sets, times spaces for BetaRCE), the median over them of ours / published for distances and plausibility
         ("..._ratio"), and the mean robustness, ours and published, with "gap" between them.
 
     Raises

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.comparison.forms import FORMS
-from betarce.comparison.scene import NEIGHBOURS
+from betarce.comparison.scores import NEIGHBOURS
 from betarce.datasets import PAPER_NAMES
 from betarce.paper.prepared import SPACES, at_guarantee, check_records, mean_and_error
 from betarce.paper.published import published_comparison
@@ -71,9 +71,10 @@ def comparison_table(
 ) -> pd.DataFrame:
     """Compute one table of the comparison.
 
-    As in the paper, a method that knows no space has one line a data set: its distances are taken over the cells of all
-    spaces, its robustness under a space over the cells of that space. BetaRCE has one line a space, delta and form, and
-    its robustness is measured under its own space. Means are over answers; "asked" and "found" say how many there were.
+    As in the paper, a method that knows no space has one line per data set: its distances are taken over the cells of
+    all spaces, its robustness under a space over the cells of that space. BetaRCE has one line per space, delta and
+    form, and its robustness is measured under its own space. Means are over answers; "asked" and "found" say how many
+    there were.
 
     Standard errors are over rows. The paper counts each pair of a row and a member that measures (2,700) as evidence of
     its own, which gives errors about 0.001; but the members are the same for all rows, and a distance does not depend
@@ -94,7 +95,7 @@ def comparison_table(
     Returns
     -------
     DataFrame
-        One line a data set and method: "data", "method", "tau" and "variance" (of RobX, where its name says them),
+        One line per data set and method: "data", "method", "tau" and "variance" (of RobX, where its name says them),
         "delta" and "space" (of BetaRCE; NaN and "" for others), "asked", "found", "failed" (rows of cells where the
         method could not run), "reason" (of that), and for each metric of `METRICS` our mean, and under "_se", "_paper"
         and "_paper_se" our standard error and the paper's numbers. Empty if no record fits.
@@ -124,7 +125,7 @@ def comparison_table(
 
 
 def comparison_markdown(table: pd.DataFrame, *, family: str, base: str) -> str:
-    """Write a table of `comparison_table` for people: first BetaRCE at a glance, then one section a data set."""
+    """Write a table of `comparison_table` for people: first BetaRCE at a glance, then one section per data set."""
     missing = [name for name in PAPER_NAMES if name not in set(table["data"])]
     parts = [
         f"# Comparison: {FAMILIES.get(family, family)}, base counterfactuals of {METHODS.get(base, base)}",

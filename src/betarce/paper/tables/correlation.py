@@ -22,7 +22,7 @@ _WORDS = {"proximity_l1": "Proximity L1", "proximity_l2": "Proximity L2", "plaus
 def distance_frame(records: pd.DataFrame) -> pd.DataFrame:
     """Give for each robust point how far it is from its base, and how much worse than the base it is.
 
-    A cell asks a base method once a row, so the record of that method is the record of the very base point.
+    A cell asks a base method once per row, so the record of that method is the record of the very base point.
 
     Returns
     -------
@@ -59,8 +59,8 @@ def correlation_table(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line a method ("betarce-paper", "betarce", "robx" for all its settings, "all" for all of these), metric and
-        "kind" ("pearson", "spearman"): "rho", "p" (as if points were independent, which those of one row are not:
+        One line per method ("betarce-paper", "betarce", "robx" for all its settings, "all" for all of these), metric
+        and "kind" ("pearson", "spearman"): "rho", "p" (as if points were independent, which those of one row are not:
         read it as a lower limit), "n", "within", "groups", "paper". Coefficients of fewer than three points, or of
         constant values, are NaN.
 

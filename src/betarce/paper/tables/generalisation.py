@@ -100,7 +100,7 @@ def generalisation_frame(
 
 
 def generalisation_markdown(frame: pd.DataFrame, *, delta: float = 0.9, family: str = "network") -> str:
-    """Write the matrices of `generalisation_frame` for people, one section a base method."""
+    """Write the matrices of `generalisation_frame` for people, one section per base method."""
     parts = [
         f"# Robustness under other changes than those prepared for: {FAMILIES.get(family, family)}, delta {delta:g}",
         "Rows: the space that the point was certified for. Columns: the space whose fresh members measure it. Means "

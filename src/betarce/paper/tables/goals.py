@@ -1,4 +1,4 @@
-"""Does our form keep its promise, and is it closer than the paper's form? One line a group of cells."""
+"""Does our form keep its promise, and is it closer than the paper's form? One line per group of cells."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def goals_table(
     Returns
     -------
     DataFrame
-        One line a data set, family, space and base, with "asked" (rows), and for each form ("paper", "ours"):
+        One line per data set, family, space and base, with "asked" (rows), and for each form ("paper", "ours"):
 
         * "found_": answers; "robustness_": the mean share of audit members that keep the class.
         * "coverage_": the share of answers whose measured share is at least delta. It is no estimate of the share of

@@ -24,19 +24,19 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm", "dice-ml")
 
 
 @dataclass(frozen=True)
-class Store:
-    """Arrays under a digest, in files named by what they are; nothing in them is ever run.
+class DiskCache:
+    """Arrays in files that are named by a digest of their definition; nothing in them is ever run.
 
     Parameters
     ----------
     folder : path or None
-        Where they are kept; None keeps nothing.
+        Where they are stored; None stores nothing.
     """
 
     folder: str | os.PathLike[str] | None
 
     def read(self, definition: Mapping[str, Any], decode: Callable[[dict[str, AnyArray]], T]) -> T | None:
-        """Give what was kept under a definition, decoded; None if nothing was, or if it is damaged, which is said.
+        """Give what is stored under a definition, decoded; None if it is not there, or damaged, with a warning.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Store:
             return None
 
     def write(self, definition: Mapping[str, Any], arrays: Arrays) -> None:
-        """Keep arrays under a definition."""
+        """Store arrays under a definition."""
         if self.folder is None:
             return
         path = self._path(definition)

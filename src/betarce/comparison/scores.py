@@ -1,4 +1,4 @@
-"""Rows that every method explains, and the scores of what it hands out for them."""
+"""Score what a method hands out for the rows that all methods explain."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ MEANS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class ExplainedRows:
     """Rows to be explained by every method."""
 
     problem: Problem
@@ -33,7 +33,7 @@ class Scene:
     box: Box
 
     @classmethod
-    def of(cls, problem: Problem, rows: Any, target: Any) -> "Scene":
+    def of(cls, problem: Problem, rows: Any, target: Any) -> "ExplainedRows":
         """Read rows as a user has them; without a target, each is to leave its class."""
         table = check_table(rows, what="rows")
         originals = problem.features.encode(table, what="rows")

@@ -1,4 +1,4 @@
-"""Methods that answer for the same rows, and the time they take."""
+"""Let methods explain the same rows, with their parameters tuned and their time taken."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.comparison.grids import Grid, configurations
-from betarce.comparison.scene import Scene
+from betarce.comparison.scores import ExplainedRows
 from betarce.ensemble import Ensemble
 from betarce.explainers import Explained, Explainer, Problem, check_explainer
 from betarce.parameters import with_parameters
@@ -29,7 +29,7 @@ class Answer:
     Attributes
     ----------
     explained : Explained
-        One point a row.
+        One point per row.
     seconds : float
         The time it took.
     result : Result or None
@@ -42,8 +42,8 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Arena:
-    """Where methods of others answer, tuned if they have a grid.
+class OtherMethods:
+    """Methods other than BetaRCE on one problem, tuned if they have a grid.
 
     Attributes
     ----------
@@ -51,23 +51,23 @@ class Arena:
         What they are told.
     seed : int
         Of the whole comparison.
-    judges : callable
-        Gives the members on which grids are tried, which serve for nothing else.
+    draw_tuning_members : callable
+        Draws the members on which grids are tried, which serve for nothing else.
     tuning_rows : int
         Training rows on which grids are tried.
     """
 
     problem: Problem
     seed: int
-    judges: Callable[[], Ensemble]
+    draw_tuning_members: Callable[[], Ensemble]
     tuning_rows: int = TUNING_ROWS
 
-    def run(self, method: Any, name: str, parameters: Mapping[str, Any], scene: Scene) -> Answer:
+    def run(self, method: Any, name: str, parameters: Mapping[str, Any], batch: ExplainedRows) -> Answer:
         """Let a method answer, and take the time."""
         explainer = configured(method, parameters)
         started = time.perf_counter()
-        seeds = [derive(self.seed, name, row.tobytes()) for row in scene.originals + 0.0]
-        explained = explainer.explain(scene.originals, scene.targets, scene.problem, scene.box, seeds)
+        seeds = [derive(self.seed, name, row.tobytes()) for row in batch.originals + 0.0]
+        explained = explainer.explain(batch.originals, batch.targets, batch.problem, batch.box, seeds)
         return Answer(explained, time.perf_counter() - started)
 
     def tune(self, methods: Mapping[str, Any], grids: Mapping[str, Grid], verbose: int) -> dict[str, dict[str, Any]]:
@@ -82,8 +82,8 @@ class Arena:
         """Choose the configuration of highest empirical robustness, on rows and members that serve for nothing else."""
         best, chosen = -np.inf, {}
         for parameters in configurations(grid):
-            answer = self.run(method, f"tune/{name}", parameters, self._tuning_scene)
-            scores = self._tuning_scene.measure(name, answer.explained, answer.seconds, self._judges, np.nan)
+            answer = self.run(method, f"tune/{name}", parameters, self._tuning_batch)
+            scores = self._tuning_batch.measure(name, answer.explained, answer.seconds, self._tuning_members, np.nan)
             # A row without an answer is not robust: else a method that answers one easy row would win.
             robustness = float(scores["robustness"].fillna(0.0).mean())
             if robustness > best:
@@ -92,31 +92,31 @@ class Arena:
         return chosen
 
     @cached_property
-    def _judges(self) -> Ensemble:
-        return self.judges()
+    def _tuning_members(self) -> Ensemble:
+        return self.draw_tuning_members()
 
     @cached_property
-    def _tuning_scene(self) -> Scene:
+    def _tuning_batch(self) -> ExplainedRows:
         problem = self.problem
         n = len(problem.X_train)
         rows = np.sort(generator(self.seed, "tune").choice(n, min(self.tuning_rows, n), replace=False))
         points, classes = problem.X_train[rows], problem.model.classes
         codes = np.searchsorted(classes, problem.model.labels(points)[:, 0])
         other = (codes[:, None] + 1) % len(classes) == np.arange(len(classes))
-        return Scene(problem, points, pd.RangeIndex(len(rows)), other, problem.features.box(points))
+        return ExplainedRows(problem, points, pd.RangeIndex(len(rows)), other, problem.features.box(points))
 
 
-def answer_of(rce: BetaRCE, scene: Scene) -> Answer:
+def answer_of(rce: BetaRCE, batch: ExplainedRows) -> Answer:
     """Let BetaRCE answer, take the time, and read what it hands out as any other method's answer."""
     started = time.perf_counter()
-    result = rce.explain(scene.problem.features.decode(scene.originals), target=scene.wanted())
+    result = rce.explain(batch.problem.features.decode(batch.originals), target=batch.wanted())
     seconds = time.perf_counter() - started
     found = result.certified
     robust = [item.points["robust"] for item in result]
     bases = [item.points["base"] for item in result]
-    blank = np.full(scene.originals.shape[1], np.nan)
+    blank = np.full(batch.originals.shape[1], np.nan)
     explained = Explained(
-        np.array([row if point is None else point for row, point in zip(scene.originals, robust, strict=True)]),
+        np.array([row if point is None else point for row, point in zip(batch.originals, robust, strict=True)]),
         found,
         [item.reason for item in result],
         np.array([item.n_evaluations for item in result]),

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from betarce.errors import InvalidInput
-from betarce.paper.tables.book import write_tables
+from betarce.paper.tables.all_tables import write_tables
 from betarce.paper.tables.markdown import markdown_table
 from records_by_hand import record, table, whole_paper
 

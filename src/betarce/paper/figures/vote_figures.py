@@ -16,7 +16,7 @@ from betarce.plotting.sheet import save_png
 from betarce.storage.files import make_folder, write_whole
 
 
-def write_gallery(folder: Path) -> list[Path]:
+def write_vote_figures(folder: Path) -> list[Path]:
     """Write the figures as PNG, and the table of the largest delta as CSV and Markdown; say where they are."""
     folder = make_folder(folder)
     axes = {

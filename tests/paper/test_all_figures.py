@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from betarce.errors import BetarceWarning, InvalidInput
-from betarce.paper.figures.atlas import write_figures
+from betarce.paper.figures.all_figures import write_figures
 from betarce.paper.figures.bounds import bounds_frame
 from figure_records import bare, made_up_records, record, unanswered
 
