@@ -13,6 +13,7 @@ from betarce.posterior.certificate import Certificate
 from betarce.posterior.prior import EXACT, Prior, check_prior
 
 _MOST_MODELS = 10_000_000
+_RESERVED_VOTES = 100  # a reserve may cost one vote in so many
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Guarantee:
     tail : {"one-sided", "two-sided"}
         "two-sided" puts only half of 1 - confidence below the bound.
     reserve : float
-        The share of the allowed error that a vote must leave unused, in [0, 1), where there are enough models for that.
-        It raises the quorum, not the bound that a vote vouches for.
+        The share of the allowed error that a vote must leave unused, in [0, 1), where that asks for no more than one
+        vote in a hundred. It raises the quorum, not the bound that a vote vouches for.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Guarantee:
         return reaches(self.delta, n_agree, n_models, confidence=self.confidence, prior=self.prior, tail=self.tail)
 
     def quorum(self, n_models: int) -> int:
-        """Give the least number of agreeing models that certifies, with the reserve if so many models can give it.
+        """Give the least number of agreeing models that certifies, with the reserve where that costs few votes.
 
         Raises
         ------
@@ -90,9 +91,10 @@ class Guarantee:
         if _check_count("n_models", n_models) > _MOST_MODELS:
             raise InvalidInput(f"`n_models` must be at most {_MOST_MODELS:,}; got {n_models:,}.")
         if self.reserve:
+            plain = replace(self, reserve=0.0).quorum(n_models)
             strict = replace(self, confidence=1 - (1 - self.confidence) * (1 - self.reserve), reserve=0.0)
-            plain = replace(self, reserve=0.0)
-            return (strict if strict.min_models() <= n_models else plain).quorum(n_models)
+            room = plain + n_models // _RESERVED_VOTES
+            return next((n for n in range(plain, room + 1) if strict.certifies(n, n_models)), plain)
         passing = np.flatnonzero(self.certifies(np.arange(n_models + 1), n_models))
         if not passing.size:
             raise UnreachableGuarantee(
