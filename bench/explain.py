@@ -58,7 +58,7 @@ def mixed() -> float:
     table = tables.Mixed()
     points = table.draw(tables.N_ROWS + N_ROWS, seed=1)
     frame, labels = table.decode(points), tables.labels(points)
-    model = tables.behind_a_front(tables.lightgbm, 0)
+    model = tables.with_preprocessing(tables.lightgbm, 0)
     rce = brce.BetaRCE(model, random_state=0, n_jobs=-1, verbose=-1).fit(
         frame[: tables.N_ROWS], labels[: tables.N_ROWS]
     )

@@ -41,7 +41,7 @@ def forest(seed: int) -> Any:
 def parts(seed: int) -> list[tuple[str, Any]]:
     """Give a linear model, a forest and boosted trees, each behind its own preprocessing."""
     makes = {"logistic": logistic, "forest": forest, "lightgbm": tables.lightgbm}
-    return [(name, tables.behind_a_front(make, seed)) for name, make in makes.items()]
+    return [(name, tables.with_preprocessing(make, seed)) for name, make in makes.items()]
 
 
 def xgboost(seed: int) -> Any:
@@ -66,13 +66,13 @@ def catboost(seed: int) -> Any:
 
 MODELS: dict[str, Callable[[int], Any]] = {
     "GridSearchCV": lambda i: GridSearchCV(
-        tables.behind_a_front(tables.lightgbm, i), {"lgbmclassifier__num_leaves": [7, 15]}, cv=2
+        tables.with_preprocessing(tables.lightgbm, i), {"lgbmclassifier__num_leaves": [7, 15]}, cv=2
     ),
     "CalibratedClassifierCV, sigmoid, logistic": lambda i: CalibratedClassifierCV(
-        tables.behind_a_front(logistic, i), cv=3
+        tables.with_preprocessing(logistic, i), cv=3
     ),
     "CalibratedClassifierCV, isotonic, forest": lambda i: CalibratedClassifierCV(
-        tables.behind_a_front(forest, i), method="isotonic", cv=3
+        tables.with_preprocessing(forest, i), method="isotonic", cv=3
     ),
     "VotingClassifier, soft": lambda i: VotingClassifier(parts(i), voting="soft"),
     "VotingClassifier, hard": lambda i: VotingClassifier(parts(i)),

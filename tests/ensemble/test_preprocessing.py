@@ -269,7 +269,7 @@ def test_a_missing_value_that_a_member_refuses_is_the_members_own_error(model):
             ensemble.margins(holed, 1)
 
 
-def test_a_missing_value_without_any_front_is_the_members_own_error():
+def test_a_missing_value_without_any_preprocessing_is_the_members_own_error():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 2))
     ensemble = Ensemble([LogisticRegression().fit(X, X[:, 0] > 0)], [False, True])
@@ -349,7 +349,7 @@ def test_a_transformer_that_does_something_else_than_it_was_read_to_is_unreadabl
         read_preprocessing([scaler], None, ProbePoints.numeric(2, np.asarray, X))
 
 
-def test_thresholds_behind_a_front_are_stacked():
+def test_thresholds_behind_preprocessing_are_stacked():
     space = columns()
     points, y = problem(space)
     inner = bootstrap(

@@ -246,7 +246,7 @@ def test_lightgbm_may_have_other_categories_in_another_order():
     check(models, space)
 
 
-def test_ordered_categories_and_plain_ones_of_lightgbm_behind_a_front_are_stacked():
+def test_ordered_categories_and_plain_ones_of_lightgbm_behind_preprocessing_are_stacked():
     space = columns()
     points, y = problem(space, n=800)
     make = lambda i: make_pipeline(  # noqa: E731
@@ -323,7 +323,7 @@ def test_categories_among_the_numbers_of_a_point_are_left_to_the_members():
     assert group_types(Ensemble(models, [0, 1])) == {GenericGroup}
 
 
-def test_thresholds_and_masks_work_behind_a_front():
+def test_thresholds_and_masks_work_behind_preprocessing():
     space = columns()
     points, y = problem(space)
     models = bootstrap(

@@ -17,7 +17,7 @@ from betarce.ensemble.unreadable import Unreadable
 from mixed_pipelines import SCALERS, columns, preprocessing, problem
 
 
-def test_a_front_gives_what_its_transformers_give_to_the_bit():
+def test_preprocessing_gives_what_its_transformers_give_to_the_bit():
     space = columns()
     points, y = problem(space)
     for scaler in SCALERS:

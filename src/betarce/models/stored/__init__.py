@@ -1,4 +1,4 @@
-"""Fitted models as plain arrays and back, bit for bit, without pickle."""
+"""Serialise fitted models to plain arrays, bit for bit, without pickle."""
 
 from betarce.models.stored.packing import pack, unpack
 from betarce.models.stored.writer import Unstorable

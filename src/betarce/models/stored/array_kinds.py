@@ -1,4 +1,4 @@
-"""Arrays and what is near them: scalars, records, sparse matrices, random generators."""
+"""Serialise arrays, scalars, records, sparse matrices or random generators."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Boosted trees of other libraries, as the text or bytes that those save themselves."""
+"""Serialise boosted trees of other libraries by their own text or bytes."""
 
 from typing import TYPE_CHECKING, Any
 

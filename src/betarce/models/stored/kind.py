@@ -1,4 +1,4 @@
-"""What it takes to store one kind of value: whom it takes, and the way there and back."""
+"""How one kind of value is stored."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""All kinds of values that models hold, besides objects of known classes."""
+"""The kinds of values that can be stored, besides objects of known classes."""
 
 from collections import OrderedDict, defaultdict
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a file of models may name: classes, functions and types of the libraries that betarce knows.
+"""The classes, functions or types that a file of models may name: those of libraries that betarce knows.
 
 Nothing else is ever imported because a file says so. Making an object of a known class runs none of its code: it is
 made empty, and gets its attributes.

@@ -1,4 +1,4 @@
-"""Several fitted models as one set of named arrays, and back."""
+"""Serialise several fitted models to one set of named arrays."""
 
 import json
 from collections.abc import Mapping, Sequence

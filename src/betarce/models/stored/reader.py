@@ -1,4 +1,4 @@
-"""From plain data and arrays to the fitted model that they were written from."""
+"""Rebuild a fitted model from plain data with arrays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

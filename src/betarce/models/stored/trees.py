@@ -1,4 +1,7 @@
-"""scikit-learn's trees: their compiled code trusts the numbers of its nodes, so those of a file are checked first."""
+"""Serialise scikit-learn's trees.
+
+Their compiled code trusts the numbers in its nodes, so those of a file are checked first.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

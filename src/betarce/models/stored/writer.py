@@ -1,4 +1,4 @@
-"""From a fitted model to plain data and arrays."""
+"""Turn a fitted model into plain data with arrays."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
