@@ -213,6 +213,18 @@ class TestExplain:
         assert "Row Ann: what would make approved = yes?" in result.stdout
         assert "3 more are in class yes already." in result.stdout
 
+    def test_a_row_that_cannot_be_read_spoils_no_other(self, here, loans):
+        rows = loans[loans["approved"] == "no"][:3].drop(columns="approved").set_axis(["Ann", "Bob", "Cid"])
+        rows.loc["Bob", "housing"] = "boat"
+        rows.to_csv("rejected.csv")
+        arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--rows", "rejected.csv")
+        result = run(*arguments, "--model", "logistic", *QUICK)
+        assert result.exit_code == 0, result.output
+        said = squeezed(result.stdout)
+        assert "'boat' in column 'housing', row 'Bob'; the training table knows only" in said
+        assert "Row Ann: what would make approved = yes?" in said
+        assert "The others: 1 unreadable." in said
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [

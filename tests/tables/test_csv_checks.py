@@ -6,7 +6,7 @@ import pytest
 
 from betarce.errors import InvalidInput
 from betarce.tables.csv_checks import check_csv, check_values, identifiers
-from betarce.tables.csv_file import read_csv
+from betarce.tables.csv_file import read_csv, without_label
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -35,10 +35,18 @@ def test_a_clean_table_gives_nothing():
         (["3,5", "2,25"] * 30, "almost-numeric", ("3,5", "2,25"), 60),
         (["$1,200", "$85"] * 30, "almost-numeric", ("$1,200", "$85"), 60),
         (["12%", "7.5%", "8%"] * 20, "almost-numeric", ("12%", "7.5%", "8%"), 60),
+        (["12 kg", "7.5 kg", "8kg"] * 20, "almost-numeric", ("12 kg", "7.5 kg", "8kg"), 60),
+        (["\u22125", "6.5", "7"] * 20, "almost-numeric", ("\u22125",), 20),
         (["?", "a", "b"] * 20, "placeholder", ("?",), 20),
         (["own", "Own", "rent"] * 20, "spelling", ("own", "Own"), 40),
         (["own", "own ", "rent"] * 20, "spelling", ("own", "own "), 40),
         (["2024-01-02", "2024-02-03", "2024-02-04"] * 20, "dates", ("2024-01-02", "2024-02-03", "2024-02-04"), 60),
+        (
+            ["2024-02-04", "2024-02-04", "2024-01-02", "soon"] * 3 + ["2024-02-04"] * 48,
+            "dates",
+            ("2024-02-04", "2024-01-02", "soon"),
+            60,
+        ),
         ([None] * 60, "empty-column", (), 0),
         ([f"C{i}" for i in range(60)], "identifier", (), 0),
         (np.arange(1000, 1060), "identifier", (), 0),
@@ -93,6 +101,29 @@ def test_rows_without_a_label_are_counted():
     assert str(found) == "3 of 60 rows have no value in 'approved' and are left out."
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind", "values"),
+    [
+        (["yes", "no", "yes "] * 20, "spelling", ("yes", "yes ")),
+        (["yes", "no", "NO"] * 20, "spelling", ("no", "NO")),
+        (["yes", "no", "?"] * 20, "placeholder", ("?",)),
+    ],
+)
+def test_classes_that_are_one_written_in_two_ways_or_none_are_found(labels, kind, values):
+    [found] = findings(approved=labels)
+    assert (found.kind, found.columns, found.values) == (kind, ("approved",), values)
+
+
+def test_a_line_of_totals_turns_no_numbers_into_names(tmp_path):
+    file = tmp_path / "table.csv"
+    pd.DataFrame(CLEAN).to_csv(file, index=False)
+    with file.open("a") as lines:
+        lines.write("Total,,,,\n")
+    table, _ = without_label(read_csv(file), "approved")
+    assert table["income"].dtype.kind == "i"
+    assert [found.kind for found in check_csv(file, label="approved")] == ["no-label"]
+
+
 def test_a_declared_placeholder_is_missing_and_nothing_is_found(tmp_path):
     file = tmp_path / "table.csv"
     pd.DataFrame(CLEAN | {"work": ["?", "a", "b"] * 20}).to_csv(file, index=False)
@@ -109,6 +140,23 @@ class TestReading:
     def test_a_heading_that_names_a_column_twice_is_refused(self, tmp_path):
         with pytest.raises(InvalidInput, match="names 'age' more than once"):
             self.read(tmp_path, "age,debt,age\n1,2,3\n")
+
+    def test_what_no_csv_is_says_so_in_plain_words(self, tmp_path):
+        with pytest.raises(InvalidInput, match="line 3 has 3 values, but the lines before have 2"):
+            self.read(tmp_path, "age,debt\n1,2\n1,2,3\n")
+        with pytest.raises(InvalidInput, match="a quotation mark is opened and never closed"):
+            self.read(tmp_path, 'age,debt\n"1,2\n')
+        with pytest.raises(InvalidInput, match="it holds zero bytes, as binary files do"):
+            self.read(tmp_path, "age,debt\n1,2\0\n")
+        with pytest.raises(InvalidInput, match="in UTF-8: it is empty"):
+            self.read(tmp_path, "")
+        (tmp_path / "old.csv").write_bytes("âge,debt\n1,2\n".encode("latin-1"))
+        with pytest.raises(InvalidInput, match=r"in UTF-8: byte 0 is 0xe2\. Save it again"):
+            read_csv(tmp_path / "old.csv")
+
+    def test_names_that_differ_in_spaces_around_them_are_the_same(self, tmp_path):
+        with pytest.raises(InvalidInput, match=r"^The heading of .* names 'age' more than once"):
+            self.read(tmp_path, "age,debt,age \n1,2,3\n")
 
     def test_spaces_after_separators_belong_to_no_value(self, tmp_path):
         table = self.read(tmp_path, "age, work\n1, state\n2, private\n")

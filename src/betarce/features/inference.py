@@ -135,8 +135,8 @@ def _numeric(values: "pd.Series[Any]", name: Hashable, declared: DeclaredKind, k
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
         raise InvalidInput(
-            f"`X` must hold finite numbers; row {infinite[0]}, column {name!r} is {numbers[infinite[0]]} "
-            f"({infinite.size} such values in it). Impute or drop them first."
+            f"`X` must hold finite numbers; row {values.index[infinite[0]]!r}, column {name!r} is "
+            f"{numbers[infinite[0]]} ({infinite.size} such values in it). Impute or drop them first."
         )
     known = numbers[~np.isnan(numbers)]
     if not known.size:

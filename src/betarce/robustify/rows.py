@@ -54,7 +54,7 @@ class Rows:
     ) -> "Rows":
         """Read many rows; one that holds a value which the training table does not know leaves the others alone."""
         table = check_table(X)
-        originals, unreadable = _readable(features, table, "X")
+        originals, unreadable = readable_rows(features, table, "X")
         names = row_names(table)
         kept = np.setdiff1d(np.arange(len(names)), list(unreadable))
         own = _by_row(overrides, names)
@@ -89,7 +89,7 @@ def _bases(
     table = check_table(base_points, what="base_points")
     if len(table) != len(names):
         raise InvalidInput(f"`base_points` must have one row per row of `X` ({len(names)}); got {len(table)}.")
-    read, unreadable = _readable(features, table, "base_points")
+    read, unreadable = readable_rows(features, table, "base_points")
     points = np.zeros((len(table), len(features)))
     points[np.setdiff1d(np.arange(len(table)), list(unreadable))] = read
     return points[kept], [unreadable.get(int(i), "") for i in kept]
@@ -107,7 +107,7 @@ def _by_row(overrides: Any, names: "pd.Index[Any]") -> list[Rules | None] | None
     return [overrides.get(name) for name in names]
 
 
-def _readable(features: FeatureSpace, table: RawTable, what: str) -> tuple[FloatArray, dict[int, str]]:
+def readable_rows(features: FeatureSpace, table: RawTable, what: str) -> tuple[FloatArray, dict[int, str]]:
     """Encode the rows that can be read; say of the others why they cannot.
 
     Returns

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from betarce.arrays import AnyArray
+from betarce.arrays import AnyArray, BoolArray
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, Rule, immutable, read_rules
 from betarce.features.hints import hints
@@ -16,6 +16,7 @@ from betarce.features.rules.kind import DeclaredKind
 from betarce.models.tabular import tabular_model
 from betarce.progress import progress
 from betarce.robustify import BetaRCE, Result
+from betarce.robustify.rows import readable_rows
 from betarce.seeding import derive
 from betarce.tables.csv_checks import Finding, check_values, identifiers
 from betarce.tables.csv_file import as_categories, check_column, class_named, read_csv, without_label
@@ -187,7 +188,7 @@ def train(
     accuracy = _accuracy(estimator, task.table, task.labels, derive(seed, "aside"))
     rce.fit(task.table, task.labels)
     asked = task.table if task.asked is None else task.asked
-    elsewhere = asked[np.asarray(rce.model_.predict(asked)) != task.target]
+    elsewhere = asked[_unless_there(rce, asked, task.target)]
     if elsewhere.empty:
         raise InvalidInput(
             f"The model gives all {len(asked)} rows the class {task.target!r} already. Ask for another --target, or "
@@ -197,6 +198,16 @@ def train(
     there = len(asked) - len(elsewhere) if task.asked is not None else 0
     chosen = elsewhere.iloc[:most]
     return Job(rce, len(task.table), accuracy, task.target, chosen, there, len(elsewhere) - len(chosen))
+
+
+def _unless_there(rce: BetaRCE, table: pd.DataFrame, target: Any) -> BoolArray:
+    """Say which rows have something to be told: all but those that the model gives the target already."""
+    points, unreadable = readable_rows(rce.features_, table, "X")
+    told = np.ones(len(table), dtype=bool)
+    if len(points):
+        readable = np.setdiff1d(np.arange(len(table)), list(unreadable))
+        told[readable] = np.asarray(rce.model_.predict(rce.features_.decode(points))) != target
+    return told
 
 
 def _without(table: pd.DataFrame, drop: Sequence[str]) -> pd.DataFrame:
@@ -259,7 +270,7 @@ def _as_declared(table: pd.DataFrame, rules: Mapping[Any, Rule]) -> pd.DataFrame
 def _read_rows(
     path: str | os.PathLike[str], table: pd.DataFrame, space: FeatureSpace, missing: Sequence[str]
 ) -> pd.DataFrame:
-    """Read the rows to explain, in the dtypes of the training table; further columns are ignored."""
+    """Read the rows to explain, with the columns of the training table; some of them must be readable."""
     texts = [
         str(name)
         for name in table.select_dtypes("category")
@@ -268,9 +279,11 @@ def _read_rows(
     rows = read_csv(path, texts=texts, missing=missing)
     for name in table.columns:
         check_column(rows, name)
-    encoded = space.encode(rows[list(table.columns)], what=str(path))
-    decoded: pd.DataFrame = space.decode(encoded, rows.index)
-    return decoded
+    rows = rows[list(table.columns)]
+    _, unreadable = readable_rows(space, rows, str(path))
+    if len(unreadable) == len(rows):
+        raise InvalidInput(unreadable[0])
+    return rows
 
 
 def _accuracy(estimator: Any, table: pd.DataFrame, labels: AnyArray, seed: int) -> float:

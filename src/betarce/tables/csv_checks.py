@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.features.hints import DATE
-from betarce.tables.csv_file import check_column, read_csv
+from betarce.tables.csv_file import check_column, numbers_again, read_csv
 
 Kind = Literal[
     "empty-column",
@@ -34,6 +34,7 @@ _NEARLY_ALL = 0.9
 _MOST_ROWS = 5000  # looked at for amounts that are the same up to their unit
 _PLACEHOLDERS = ("?", "-", "--", ".", "*", "#")
 _SIGNS = re.compile(r"[\s$€£¥%'_]")
+_UNIT = re.compile(r"(?<=[\d\s])[^\W\d_]{0,5}$|$")
 _SEPARATED = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?|\d*,\d+|\d+(\.\d+)?)")
 _ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|idx|no|nr|number)$|[a-z]I[dD]$", re.IGNORECASE)
 
@@ -126,10 +127,20 @@ def check_values(table: pd.DataFrame, *, label: str | None = None) -> list[Findi
         if n := int((~known).sum()):
             text = f"{_of(n, len(table), 'row')} no value in {label!r} and {'is' if n == 1 else 'are'} left out."
             findings.append(Finding("no-label", (label,), text, n_rows=n))
-        table, labels = table[known].drop(columns=label), table.loc[known, label]
+        labels = table.loc[known, label]
+        table = table.drop(columns=label) if known.all() else numbers_again(table[known].drop(columns=label))
+        findings += _of_labels(labels, label)
     for name in table.columns:
         findings += _of_column(table[name], str(name))
     return [*findings, *_of_columns(table, labels)]
+
+
+def _of_labels(labels: "pd.Series[Any]", name: str) -> Iterator[Finding]:
+    """Find classes that are none, or the same one written in two ways."""
+    if not pd.api.types.is_numeric_dtype(labels.dtype):
+        counts = labels.astype(str).value_counts()
+        yield from _placeholders(counts, name)
+        yield from _variants(counts, name)
 
 
 def identifiers(findings: Sequence[Finding]) -> list[str]:
@@ -154,16 +165,9 @@ def _of_texts(present: "pd.Series[Any]", name: str) -> Iterator[Finding]:
     if stray := _stray(counts, name):
         yield stray
         return
-    odd = counts[counts.index.isin(_PLACEHOLDERS)]
-    if len(odd):
-        shown = _quoted(odd.index)
-        text = (
-            f"{shown} stands in {int(odd.sum()):,} rows of {name!r} and was read as a name like any other. If it means "
-            f"that the value is missing, say so: --missing {shlex.quote(odd.index[0])}."
-        )
-        yield Finding("placeholder", (name,), text, tuple(odd.index), int(odd.sum()))
+    yield from _placeholders(counts, name)
     yield from _variants(counts, name)
-    if len(present) >= _LEAST_ROWS and present.str.fullmatch(DATE).all():
+    if len(present) >= _LEAST_ROWS and present.str.fullmatch(DATE).mean() >= _MOSTLY:
         text = (
             f"{name!r} looks like dates, which were read as names without an order. Turn them into numbers (days "
             f"since ...), or leave the column out (--drop {shlex.quote(name)})."
@@ -176,7 +180,8 @@ def _of_texts(present: "pd.Series[Any]", name: str) -> Iterator[Finding]:
 def _stray(counts: "pd.Series[Any]", name: str) -> Finding | None:
     """Find the few values that prevent a column from being numeric."""
     plain = pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().to_numpy()
-    separated = np.array([bool(_SEPARATED.fullmatch(_SIGNS.sub("", value))) for value in counts.index])
+    unit = _unit(counts)
+    separated = np.array([_is_written_number(value.removesuffix(unit)) for value in counts.index])
     n, total = int(counts[~plain].sum()), int(counts.sum())
     if n == 0 or counts[plain | separated].sum() < _MOSTLY * total:
         return None
@@ -193,6 +198,27 @@ def _stray(counts: "pd.Series[Any]", name: str) -> Finding | None:
             "as 1200.5 for 1,200.50 or 1200,5."
         )
     return Finding("almost-numeric", (name,), text, tuple(odd[:_MOST_SHOWN]), n)
+
+
+def _unit(counts: "pd.Series[Any]") -> str:
+    """Give the letters that most values end in, such as "kg"; "" where there are none."""
+    ends = counts.groupby([_UNIT.search(value).group() for value in counts.index]).sum()  # type: ignore[union-attr]
+    return str(ends.idxmax()) if ends.max() >= _MOSTLY * counts.sum() else ""
+
+
+def _is_written_number(text: str) -> bool:
+    return bool(_SEPARATED.fullmatch(_SIGNS.sub("", text).replace("\u2212", "-")))
+
+
+def _placeholders(counts: "pd.Series[Any]", name: str) -> Iterator[Finding]:
+    odd = counts[counts.index.isin(_PLACEHOLDERS)]
+    if len(odd):
+        shown = _quoted(odd.index)
+        text = (
+            f"{shown} stands in {int(odd.sum()):,} rows of {name!r} and was read as a name like any other. If it means "
+            f"that the value is missing, say so: --missing {shlex.quote(odd.index[0])}."
+        )
+        yield Finding("placeholder", (name,), text, tuple(odd.index), int(odd.sum()))
 
 
 def _variants(counts: "pd.Series[Any]", name: str) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """Read tables with labels from CSV files."""
 
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ from betarce.storage.files import check_path
 
 _SEPARATORS = (",", ";", "\t", "|")
 _MOST_CLASSES = 20
+_BLOCK = 1 << 20
 
 
 def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = (), missing: Sequence[str] = ()) -> pd.DataFrame:
@@ -42,23 +44,46 @@ def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = (), missing
         raise InvalidInput(f"There is no file {str(path)!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
     try:
         table = _parsed(file, texts, missing)
+    except InvalidInput:
+        raise
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read as CSV in UTF-8: {error}") from error
+        raise InvalidInput(f"{str(path)!r} cannot be read as CSV in UTF-8: {_in_plain_words(error)}.") from error
     if table.empty:
         raise InvalidInput(f"{str(path)!r} has no rows.")
     return _with_row_names(table)
 
 
+def _in_plain_words(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is {error.object[error.start]:#04x}. Save it again as CSV in UTF-8"
+    text = str(error).strip()
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text):
+        names, line, values = found.groups()
+        return f"line {line} has {values} values, but the lines before have {names}. Put texts with commas in quotes"
+    if "EOF inside string" in text:
+        return "a quotation mark is opened and never closed"
+    return "it is empty" if isinstance(error, pd.errors.EmptyDataError) else text.rstrip(".")
+
+
+def _refuse_binary(file: Path) -> None:
+    """Refuse a file with zero bytes, which pandas would leave out in silence."""
+    with file.open("rb") as content:
+        while block := content.read(_BLOCK):
+            if b"\0" in block:
+                raise InvalidInput(f"{str(file)!r} is no CSV file: it holds zero bytes, as binary files do.")
+
+
 def _parsed(file: Path, texts: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
     with file.open(encoding="utf-8-sig") as lines:
         heading = lines.readline()
+    _refuse_binary(file)
     options: dict[str, Any] = {
         "sep": max(_SEPARATORS, key=heading.count),
         "encoding": "utf-8-sig",
         "skipinitialspace": True,
         "na_values": list(missing),
     }
-    names = pd.read_csv(file, header=None, nrows=1, dtype="str", **options).iloc[0].dropna()
+    names = pd.read_csv(file, header=None, nrows=1, dtype="str", **options).iloc[0].dropna().str.strip()
     twice = names[names.duplicated()].unique()
     if len(twice):
         raise InvalidInput(
@@ -106,6 +131,8 @@ def without_label(table: pd.DataFrame, label: str) -> tuple[pd.DataFrame, AnyArr
     check_column(table, label)
     known = table[table[label].notna()]
     X, labels = known.drop(columns=label), known[label]
+    if len(known) < len(table):
+        X = numbers_again(X)
     if X.shape[1] == 0:
         raise InvalidInput(f"The table has no column besides the label {label!r}; there is nothing to learn from.")
     if pd.api.types.is_float_dtype(labels.dtype):
@@ -124,6 +151,13 @@ def without_label(table: pd.DataFrame, label: str) -> tuple[pd.DataFrame, AnyArr
     if len(classes) < 2:
         raise InvalidInput(f"The label {label!r} has one value only; there is no other class to reach.")
     return X, labels.to_numpy() if labels.dtype.kind in "iub" else labels.to_numpy(dtype=object)
+
+
+def numbers_again(table: pd.DataFrame) -> pd.DataFrame:
+    """Read as numbers what only a row that was left out, such as a line of totals, had turned into text."""
+    texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name].dtype)]
+    read = {name: pd.to_numeric(table[name], errors="coerce") for name in texts}
+    return table.assign(**{name: values for name, values in read.items() if values.notna().equals(table[name].notna())})
 
 
 def check_column(table: pd.DataFrame, name: str) -> None:
