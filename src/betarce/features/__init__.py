@@ -1,4 +1,4 @@
-"""Where raw tables end: columns, kinds, rules, and what points may be."""
+"""The features of a table: what its columns hold, what rules let them become."""
 
 from betarce.features.alignment import aligned_rows, aligned_values
 from betarce.features.box import Box

@@ -1,4 +1,4 @@
-"""Where the points of each row may lie."""
+"""The box of each row: where its points may lie."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

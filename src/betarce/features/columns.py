@@ -1,4 +1,4 @@
-"""One column of a point: its name, kind, range, step, levels."""
+"""One column of a point, as it was read off the training table."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager

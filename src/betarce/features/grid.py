@@ -1,11 +1,91 @@
 """The steps that values of a column are multiples of."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from betarce.arrays import FloatArray
+from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.features.box import Box
 from betarce.features.columns import Column
 
 _TINY = 1e-9  # of a step: what rounding may add to a bound
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Columns whose steps have the same number of decimals.
+
+    Attributes
+    ----------
+    columns : array of int
+    steps : array of float
+    decimals : int
+    single : array of bool
+        Which of them hold float32.
+    """
+
+    columns: IntArray
+    steps: FloatArray
+    decimals: int
+    single: BoolArray
+
+    def rounded(self, part: FloatArray) -> FloatArray:
+        """Round the values of these columns."""
+        values = on_grid(part, self.steps, self.decimals)
+        return np.where(self.single, values.astype(np.float32), values) if self.single.any() else values
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The steps of all columns, in groups, so that a batch is rounded in few operations.
+
+    Attributes
+    ----------
+    groups : tuple of Steps
+        Columns without a step are in none of them.
+    singles : array of int
+        Columns of float32.
+    """
+
+    groups: tuple[Steps, ...]
+    singles: IntArray
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> "Grid":
+        """Sort columns by the decimals of their steps."""
+        by_decimals: dict[int, list[int]] = {}
+        for j, column in enumerate(columns):
+            if column.step is not None:
+                by_decimals.setdefault(decimals_of(column.step), []).append(j)
+        groups = tuple(
+            Steps(
+                np.array(places),
+                np.array([columns[j].step for j in places], dtype=np.float64),
+                decimals,
+                np.array([columns[j].single for j in places]),
+            )
+            for decimals, places in by_decimals.items()
+        )
+        return cls(groups, np.array([j for j, column in enumerate(columns) if column.single], dtype=np.intp))
+
+    def snap(self, points: FloatArray, box: Box) -> None:
+        """Round points within their box, in place; what is as it was stays."""
+        for group in self.groups:
+            columns = group.columns
+            part = points[:, columns]
+            rounded = np.clip(group.rounded(part), box.lower[:, columns], box.upper[:, columns])
+            points[:, columns] = np.where(part == box.origin[:, columns], part, rounded)
+        if self.singles.size:
+            points[:, self.singles] = points[:, self.singles].astype(np.float32)
+
+    def off(self, points: FloatArray) -> BoolArray:
+        """Say which values are not on the grid, shape (rows, features)."""
+        off = np.zeros(points.shape, dtype=bool)
+        for group in self.groups:
+            part = points[:, group.columns]
+            off[:, group.columns] = group.rounded(part) != part
+        return off
 
 
 def on_grid(values: FloatArray, step: float | FloatArray, decimals: int) -> FloatArray:

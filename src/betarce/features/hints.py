@@ -1,4 +1,4 @@
-"""What a newcomer should look at in a table: codes that look like amounts, identifiers, dates."""
+"""Hints on columns that a newcomer should look at: codes that look like amounts, identifiers, dates."""
 
 from collections.abc import Hashable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Read the columns of a training table, as far as rules are silent about them."""
+"""Infer the columns of a training table, as far as rules are silent about them."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How the columns of the user's table are read off a point."""
+"""Readings: each column of the user's table as a function of a point."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The columns of a table: encode, decode, project, measure.
+"""The feature space: the columns of a table under rules.
 
 Outside, a point is a row of the user's own table. Inside, it is a row of plain floats: numbers in the *same* units (see
 `docs/decisions/points.md`), categories as codes, NaN where a value is missing. `FeatureSpace` is the only place that
@@ -17,15 +17,16 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features.box import Box, is_choice, nearest_choice, without_noise
 from betarce.features.checks import check_names, check_rule_fits
-from betarce.features.columns import Column, listing, one_hot_codes
-from betarce.features.grid import decimals_of, on_grid, snapped
+from betarce.features.codec import TableCodec
+from betarce.features.columns import Column
+from betarce.features.grid import Grid, snapped
 from betarce.features.inference import group_column, infer_column
 from betarce.features.limits import joined_limits
 from betarce.features.links import Links
 from betarce.features.readings import Reading
 from betarce.features.rules.one_hot import OneHot
 from betarce.features.rules.protocol import Rule, check_rule
-from betarce.features.table_adapters import ArrayForm, Coded, Form, RawTable, check_table, form_of
+from betarce.features.table_adapters import ArrayForm, Form, RawTable, check_table, form_of
 
 Norm = Literal["l1", "l2"]
 Rules = Mapping[Any, Any]
@@ -160,33 +161,23 @@ class FeatureSpace:
         """Columns that depend on others."""
         return Links.of(self.rules, self.names)
 
+    @cached_property
+    def _codec(self) -> TableCodec:
+        return TableCodec(self.columns, self.form)
+
     @property
     def is_frame(self) -> bool:
         """Whether tables are DataFrames outside."""
-        return not isinstance(self.form, ArrayForm)
+        return self._codec.is_frame
 
-    @cached_property
+    @property
     def readings(self) -> tuple[Reading, ...]:
         """How each column of the table outside is read off a point."""
-        found: dict[Hashable, Reading] = {}
-        for source, column in enumerate(self.columns):
-            for raw in column.raw:
-                levels = column.levels
-                if len(column.raw) > 1:
-                    levels = tuple(int(level == raw) for level in column.levels or ())
-                found[raw] = Reading(raw, source, levels)
-        return tuple(found[name] for name in self.form.names)
+        return self._codec.readings
 
     def reads_like(self, other: "FeatureSpace") -> bool:
         """Say whether points of both spaces stand for the same tables: columns, levels and dtypes."""
-        mine, theirs = (
-            [(each.name, each.source, None if each.levels is None else tuple(each.levels)) for each in space.readings]
-            for space in (self, other)
-        )
-        same_dtypes = [str(dtype) for dtype in getattr(self.form, "dtypes", ())] == [
-            str(dtype) for dtype in getattr(other.form, "dtypes", ())
-        ]
-        return mine == theirs and same_dtypes and type(self.form) is type(other.form)
+        return self._codec.reads_like(other._codec)
 
     @cached_property
     def settings(self) -> tuple[IntArray, FloatArray]:
@@ -222,78 +213,19 @@ class FeatureSpace:
 
     def encode(self, X: object, *, what: str = "X") -> FloatArray:
         """Check a table of the user's and turn it into points, shape (rows, features)."""
-        table = check_table(X, what=what)
-        if isinstance(table, np.ndarray) and self.is_frame:
-            self._check_width(table, what)
-            table = pd.DataFrame(table, columns=pd.Index(self.form.names))
-        form = form_of(table)
-        positions = self._positions(form, what)
-        points = np.empty((len(table), len(self)))
-        for k, column in enumerate(self.columns):
-            series = [form.series(table, positions[name]) for name in column.raw]
-            if len(column.raw) == 1:
-                points[:, k] = column.encode(series[0], what=what)
-            else:
-                assert column.levels is not None
-                points[:, k] = one_hot_codes(series, column.raw, what=what, allow_none=None in column.levels)
-        return points
+        return self._codec.encode(X, what=what)
 
     def check_columns(self, X: object, *, what: str = "X") -> None:
         """Refuse a table that has other columns than the training table, whatever its rows hold."""
-        table = check_table(X, what=what)
-        if isinstance(table, np.ndarray):
-            self._check_width(table, what)
-        else:
-            self._positions(form_of(table), what)
-
-    def _positions(self, form: Form, what: str) -> dict[Hashable, int]:
-        """Find each column of the training table in another one: by name, or by place in an array."""
-        mine = self.form.names
-        if not self.is_frame and (isinstance(form, ArrayForm) or set(form.names) != set(mine)):
-            self._check_width(form.names, what)
-            return {name: j for j, name in enumerate(mine)}
-        missing = [name for name in mine if name not in form.names]
-        unknown = [name for name in form.names if name not in mine]
-        if missing or unknown:
-            parts = [f"lacks {listing(missing)}"] * bool(missing)
-            parts += [f"has unknown {listing(unknown)}"] * bool(unknown)
-            raise InvalidInput(
-                f"`{what}` must have the columns of the training table; it {' and '.join(parts)}. "
-                f"Expected: {listing(mine)}."
-            )
-        return {name: j for j, name in enumerate(form.names)}
-
-    def _check_width(self, table: Any, what: str) -> None:
-        width = table.shape[1] if isinstance(table, np.ndarray) else len(table)
-        if width != len(self.form.names):
-            raise InvalidInput(
-                f"`{what}` must have the {len(self.form.names)} columns of the training table "
-                f"({listing(self.form.names)}); got {width}."
-            )
+        self._codec.check_columns(X, what=what)
 
     def decode(self, points: FloatArray, index: "pd.Index[Any] | None" = None) -> RawTable:
         """Turn points into a table of the user's own kind; exact for projected points."""
-        if self._is_plain_frame:
-            return pd.DataFrame(points, columns=pd.Index(self.form.names), index=index)
-        columns: list[FloatArray | Coded] = []
-        for reading in self.readings:
-            values = points[:, reading.source]
-            if reading.levels is None:
-                columns.append(values)
-            else:
-                codes = np.nan_to_num(values, nan=-1).astype(np.intp)
-                columns.append(Coded(codes, reading.levels))
-        return self.form.build(columns, index)
+        return self._codec.decode(points, index)
 
     def row(self, point: FloatArray, name: Hashable = None) -> Any:
         """Turn one point into a row of the user's own kind: a Series, a dict, or a flat array."""
-        return self.form.row(self.decode(point[None]), 0, name)
-
-    @cached_property
-    def _is_plain_frame(self) -> bool:
-        dtypes = getattr(self.form, "dtypes", ())
-        plain = all(isinstance(dtype, np.dtype) and dtype == np.float64 for dtype in dtypes)
-        return self.is_frame and bool(dtypes) and plain and all(column.levels is None for column in self.columns)
+        return self._codec.row(point, name)
 
     # What points may be
 
@@ -352,14 +284,7 @@ class FeatureSpace:
     def project(self, points: FloatArray, box: Box) -> FloatArray:
         """Move points to the nearest values that can be handed out: inside the box, on the grid, obeying every rule."""
         inside = np.clip(points, box.lower, box.upper)
-        for columns, steps, decimals in self._grids:
-            part, origin = inside[:, columns], box.origin[:, columns]
-            snapped = np.clip(
-                self._snapped(part, columns, steps, decimals), box.lower[:, columns], box.upper[:, columns]
-            )
-            inside[:, columns] = np.where(part == origin, part, snapped)
-        if self._singles.size:
-            inside[:, self._singles] = inside[:, self._singles].astype(np.float32)
+        self._grid.snap(inside, box)
         for j, choice in box.choices.items():
             inside[:, j] = nearest_choice(self.columns[j], inside[:, j], box.origin[:, j], choice)
         if self._may_miss:
@@ -405,9 +330,7 @@ class FeatureSpace:
         # A missing value that must stay so has no bounds to compare with.
         outside |= ~missing & np.isnan(box.lower)
         stays = points == box.origin
-        for columns, steps, decimals in self._grids:
-            off = self._snapped(points[:, columns], columns, steps, decimals) != points[:, columns]
-            outside[:, columns] |= off & ~stays[:, columns] & ~missing[:, columns]
+        outside |= self._grid.off(points) & ~stays & ~missing
         for j, choice in box.choices.items():
             outside[:, j] |= ~is_choice(points[:, j], choice)
         if box.max_changes is not None:
@@ -416,24 +339,8 @@ class FeatureSpace:
         return outside | self.links.violations(points, box, self) if self.links else outside
 
     @cached_property
-    def _grids(self) -> list[tuple[IntArray, FloatArray, int]]:
-        """Columns with a step, by the decimals of its multiples."""
-        steps = {j: column.step for j, column in enumerate(self.columns) if column.step is not None}
-        groups: dict[int, list[int]] = {}
-        for j, step in steps.items():
-            groups.setdefault(decimals_of(step), []).append(j)
-        return [
-            (np.array(columns), np.array([steps[j] for j in columns]), decimals) for decimals, columns in groups.items()
-        ]
-
-    def _snapped(self, part: FloatArray, columns: IntArray, steps: FloatArray, decimals: int) -> FloatArray:
-        snapped = on_grid(part, steps, decimals)
-        single = np.isin(columns, self._singles)
-        return np.where(single, snapped.astype(np.float32), snapped) if single.any() else snapped
-
-    @cached_property
-    def _singles(self) -> IntArray:
-        return np.array([j for j, column in enumerate(self.columns) if column.single], dtype=np.intp)
+    def _grid(self) -> Grid:
+        return Grid.of(self.columns)
 
     @cached_property
     def _noise(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A feature space as plain data that JSON can hold, and back.
+"""Serialise a feature space as plain data that JSON can hold.
 
 What is kept: every column, every rule, and what tables are outside (libraries and dtypes), so that a loaded space
 decodes to the same dtypes. Functions of derived columns cannot be kept, only formulas; a loaded space without its

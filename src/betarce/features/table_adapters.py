@@ -1,4 +1,4 @@
-"""What the user's tables are outside: DataFrames of pandas or polars, or plain arrays."""
+"""Adapters for the tables that users have: DataFrames of pandas or polars, plain arrays."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field

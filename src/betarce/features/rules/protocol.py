@@ -1,4 +1,4 @@
-"""What every rule can do: the protocol of a single one, and several as one.
+"""The protocol that every rule follows.
 
 Each class of rules is one module of this package. It inherits from `RulePart` and says what it means there: where
 values may go, how it is said in words, what it looks like in files. Nothing else in betarce knows single rules, except
