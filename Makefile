@@ -8,16 +8,22 @@ INSTALL := $(BIN)/python -m pip install $(PIP_OPTIONS)
 PAPER := .venv-paper
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench guarantee limit advice methods paper matrix lowest check format lint types clean
+.PHONY: help demo test test-all coverage bench guarantee limit advice methods paper matrix lowest check format lint types clean
 
 help:                      ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/core         ## install, then explain five rejected loans and check the promise
 	@$(BIN)/betarce demo
 
-test: $(VENV)/test         ## install what the tests need, then run them
+test: $(VENV)/test         ## install what the tests need, then run the fast ones
 	@$(BIN)/python -m pytest
+
+test-all: $(VENV)/test     ## all tests: whole programs, simulations, clusters, browsers too
+	@$(BIN)/python -m pytest -m ""
+
+coverage: $(VENV)/dev      ## all tests, and which lines of src they never reach
+	@$(BIN)/python -m pytest -m "" --cov --cov-report=term-missing
 
 bench: $(VENV)/test        ## measure the speed-ups as ratios in one run
 	@$(BIN)/python bench/run.py
@@ -45,7 +51,7 @@ matrix:                    ## the fast tests on every Python, with lowest and ne
 lowest:                    ## the fast tests with the lowest dependencies that pyproject.toml states
 	@$(PYTHON) tools/matrix.py --dependencies lowest --pyarrow yes
 
-check: format lint types test   ## all that CI runs, but for `make lowest`
+check: format lint types test   ## what to run before a commit; CI runs it, then `make test-all` and `make lowest`
 
 format: $(VENV)/dev        ## is the code formatted?
 	@$(BIN)/ruff format --check .

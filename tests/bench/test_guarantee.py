@@ -17,6 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from betarce import BetaRCE, Custom, Ensemble, Guarantee
 
+pytestmark = pytest.mark.slow
+
 N_POOL, N_FITS, N_ROWS = 400, 20, 30
 GUARANTEE = Guarantee(0.8, 0.9, "exact")
 N_MODELS = GUARANTEE.min_models(allowed_dissent=1)

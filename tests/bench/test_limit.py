@@ -19,6 +19,8 @@ from limit_oracle import Closest, HalfSpaces, Place, closest, closest_by_votes, 
 from limit_trees import Archive, Grid, thresholds
 from limit_trees import closest_by_votes as closest_by_votes_of_trees
 
+pytestmark = pytest.mark.slow
+
 N_MEMBERS = 9
 
 

@@ -75,6 +75,7 @@ def test_wrong_arguments_give_one_clear_line_and_exit_code_two(arguments, messag
     assert "Traceback" not in result.output
 
 
+@pytest.mark.slow
 def test_the_demo_tells_its_story_and_repeats_it_word_for_word():
     arguments = ("demo", "--delta", "0.7", "--confidence", "0.8", "--audit-models", "10", "--jobs", "1")
     result = run(*arguments)
@@ -391,6 +392,7 @@ confidences = [0.8]
 """
 
 
+@pytest.mark.slow
 class TestReproduce:
     @pytest.fixture
     def plan(self, tmp_path, monkeypatch):

@@ -27,6 +27,8 @@ from betarce.paper.plan_file import read_plan
 from betarce.paper.records import read_cell
 from betarce.paper.runner import run_plan
 
+pytestmark = pytest.mark.cluster
+
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
 pytest.importorskip("ray")

@@ -15,6 +15,8 @@ from joblib.parallel import get_active_backend
 
 from betarce.engines.processes import parallel
 
+pytestmark = pytest.mark.slow
+
 psutil = pytest.importorskip("psutil")
 
 PATIENCE = 60

@@ -35,6 +35,8 @@ from explainer_contract import (
     ExplainerContract,
 )
 
+pytestmark = pytest.mark.dice
+
 needs_dice = pytest.mark.skipif(find_spec("dice_ml") is None, reason='dice-ml is not installed: pip install ".[dice]"')
 
 RANDOM = Dice("random", n_counterfactuals=2, sample_size=60)

@@ -14,6 +14,8 @@ from betarce.paper.cell import cut, run_cell
 from betarce.paper.records import fingerprint
 from small_plan import DOCUMENT, of, plan
 
+pytestmark = pytest.mark.slow
+
 KEYS = [
     *("method", "base", "parameters", "delta", "confidence", "row", "found", "status", "reason"),
     *("robustness", "proximity_l1", "proximity_l2", "plausibility", "distance_to_base", "changed"),

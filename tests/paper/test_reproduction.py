@@ -13,6 +13,8 @@ from betarce.paper.reproduction import write_reproduction
 from betarce.paper.runner import run_plan
 from small_plan import DOCUMENT, plan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):

@@ -18,6 +18,8 @@ from betarce.paper.runner import run_plan
 from small_plan import DOCUMENT as SMALL
 from small_plan import as_toml, of
 
+pytestmark = pytest.mark.slow
+
 METHODS = {**SMALL["methods"], "betarce": {"parameters": {"n_models": 12}}}
 DOCUMENT = {**SMALL, "methods": METHODS}
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results"

@@ -24,6 +24,8 @@ from betarce.paper.runner import choose_cells, run_plan, survey
 from betarce.storage.files import seal, unseal
 from small_plan import DOCUMENT, as_toml, plan
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(monkeypatch, tmp_path):
     real = celling.load

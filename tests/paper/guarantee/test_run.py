@@ -9,6 +9,8 @@ from betarce.paper.guarantee.plan import GuaranteePlan, guarantee_plan_of
 from betarce.paper.guarantee.run import guarantee_cells, guarantee_states, path_of, run_guarantee, write_guarantee
 from betarce.paper.plan_file import read_experiment, read_plan
 
+pytestmark = pytest.mark.slow
+
 SMALL = GuaranteePlan(("breast_cancer",), ("logistic",), ("bootstrap",), fits=2, audit_members=16)
 
 
