@@ -59,6 +59,7 @@ IN_NAMESPACES = {
         "BetarceWarning",
         "ClockSkew",
         "ConstantMembers",
+        "ContractBroken",
         "CorruptFile",
         "DataUnavailable",
         "DegenerateSpace",

@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import loguniform
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from betarce import (
@@ -27,61 +30,56 @@ from betarce.models import ValidationSplit, paper_model
 from betarce.models.recipe import Recipe, Table
 from betarce.robustify.odd_members import warn_of_odd_members
 from betarce.spaces import bootstrap_rows, check_space
-from space_contract import SpaceContract, X, Y
+from betarce.testing import check_space_contract
+from contract_cases import FOUR, case_named
+
+X, Y = make_classification(n_samples=120, n_features=4, flip_y=0.2, random_state=0)
+SMALL = Network(hidden_layers=1, neurons=8, max_epochs=30, learning_rate=0.01)
+NUMBERS = [FOUR[0], FOUR[2]]  # cases whose table needs no preprocessing
 
 
 def shuffled_tree(X, y, seed):
     rows = np.random.default_rng(seed).permutation(len(X))[: len(X) // 2]
-    return DecisionTreeClassifier(random_state=seed).fit(X[rows], y[rows])
+    tree = DecisionTreeClassifier(random_state=seed)
+    if not isinstance(X, pd.DataFrame):
+        return tree.fit(X[rows], y[rows])
+    encode = ColumnTransformer(
+        [("names", OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number"))],
+        remainder=SimpleImputer(),
+    )
+    return make_pipeline(encode, tree).fit(X.iloc[rows], y[rows])
 
 
-class TestSeed(SpaceContract):
-    space = Seed()
+OF_TREES = {
+    "seed": Seed(),
+    "bootstrap": Bootstrap(),
+    "stratified": Bootstrap(stratified=True),
+    "architecture": Architecture({"model__max_depth": (2, 9), "model__min_samples_leaf": [1, 2, 5, 9]}),
+    "mixture": Mixture([Seed(), "bootstrap", Custom(shuffled_tree)], weights=[1, 2, 1]),
+    "custom": Custom(shuffled_tree),
+}
 
 
-class TestSeedOfNetworks(SpaceContract):
-    space = Seed()
-    estimator = Network(hidden_layers=1, neurons=8, max_epochs=30, learning_rate=0.01)
+@pytest.mark.parametrize("case", FOUR)
+@pytest.mark.parametrize("name", OF_TREES)
+def test_spaces_keep_their_contract(name, case):
+    check_space_contract(OF_TREES[name], cases=[case_named(case)])
 
 
-class TestBootstrap(SpaceContract):
-    space = Bootstrap()
+OF_OTHERS = {
+    "networks, seed": (Seed(), SMALL),
+    "networks, bootstrap": (Bootstrap(), SMALL),
+    "networks, architecture": (Architecture({"hidden_layers": (1, 2), "neurons": (4, 8)}), SMALL),
+    "paper's logistic": (Bootstrap(), paper_model("logistic")),
+    "paper's LightGBM": (Architecture(), paper_model("lightgbm")),
+}
 
 
-class TestStratifiedBootstrap(SpaceContract):
-    space = Bootstrap(stratified=True)
-
-
-class TestBootstrapOfNetworks(SpaceContract):
-    space = Bootstrap()
-    estimator = Network(hidden_layers=1, neurons=8, max_epochs=30, learning_rate=0.01)
-
-
-class TestArchitecture(SpaceContract):
-    space = Architecture({"max_depth": (2, 9), "min_samples_leaf": [1, 2, 5, 9], "ccp_alpha": (0.0, 0.01)})
-
-
-class TestArchitectureOfNetworks(SpaceContract):
-    space = Architecture({"hidden_layers": (1, 2), "neurons": (4, 8)})
-    estimator = Network(hidden_layers=1, neurons=8, max_epochs=30, learning_rate=0.01)
-
-
-class TestMixture(SpaceContract):
-    space = Mixture([Seed(), "bootstrap", Custom(shuffled_tree)], weights=[1, 2, 1])
-
-
-class TestCustom(SpaceContract):
-    space = Custom(shuffled_tree)
-
-
-class TestPaperLogistic(SpaceContract):
-    space = Bootstrap()
-    estimator = paper_model("logistic")
-
-
-class TestPaperLightGBM(SpaceContract):
-    space = Architecture()
-    estimator = paper_model("lightgbm")
+@pytest.mark.parametrize("case", NUMBERS)
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_spaces_of_other_families_keep_their_contract(name, case):
+    space, estimator = OF_OTHERS[name]
+    check_space_contract(space, model=lambda case: estimator, cases=[case_named(case)])
 
 
 def draw(space, estimator, sizes, X=X, y=Y, **options):

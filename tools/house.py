@@ -21,7 +21,7 @@ LAYERS: Sequence[Mapping[str, str]] = (
         "arrays": "Names for types of arrays.",
         "seeding": "Seeds derived from names.",
         "checks": "Checks of arguments that many modules take.",
-        "parameters": "Checks of the parameters of frozen dataclasses.",
+        "parameters": "Parameters of methods, read and set by name.",
         "progress": "Progress bars.",
         "safe_text": "Foreign text made harmless for terminals, Markdown and CSV.",
         "storage": "The only way to the disk: whole files or none, strict documents, arrays without pickle.",
@@ -65,6 +65,7 @@ LAYERS: Sequence[Mapping[str, str]] = (
     },
     {
         "paper": "The reproduction of the paper: plans, cells, records, tables, figures.",
+        "testing": "Contract kits: what explainers, searches, spaces, kernels and rules must keep to.",
     },
     {
         "cli": "The command line: parses, calls, prints.",

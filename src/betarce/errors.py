@@ -10,7 +10,8 @@
     ├── DataUnavailable                       a data set is neither here nor can it be fetched
     ├── CorruptFile                           a file is not what it claims to be; it was not used
     ├── NotWritten (also an OSError)          a file could not be written; what was there is still there
-    └── MissingExtra (also an ImportError)    an optional library is needed; the message says how to install it
+    ├── MissingExtra (also an ImportError)    an optional library is needed; the message says how to install it
+    └── ContractBroken (also an AssertionError)  an implementation does not keep to its protocol; see betarce.testing
 
     BetarceWarning (a UserWarning)
     ├── DegenerateSpace                       all members are the same model: a certificate would say nothing
@@ -90,6 +91,10 @@ class NotWritten(BetarceError, OSError):
 
 class MissingExtra(BetarceError, ImportError):
     """An optional library is needed."""
+
+
+class ContractBroken(BetarceError, AssertionError):
+    """An implementation of a protocol does not keep to it."""
 
 
 class BetarceWarning(UserWarning):

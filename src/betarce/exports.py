@@ -18,6 +18,7 @@ NAMESPACES: Final[Sequence[str]] = (
     "rules",
     "search",
     "spaces",
+    "testing",
 )
 
 # Where each name of the top level comes from.

@@ -12,16 +12,15 @@ from betarce.ensemble import Ensemble
 from betarce.explainers import Closest, GrowingSpheres, Problem, check_explainer
 from betarce.features import FeatureSpace, at_most, cost
 from betarce.search import FrontierSearch
-from every_rule import problem_under
-from explainer_contract import FEATURES, ORIGINALS, PROBLEM, SEEDS, TARGETS, ExplainerContract, RulesContract
+from betarce.testing import rule_case
+from contract_cases import keeps_the_contract
+from small_problem import FEATURES, ORIGINALS, PROBLEM, SEEDS, TARGETS
 
+test_closest_keeps_the_contract = keeps_the_contract(
+    Closest(), rules=True, frugal=Closest(FrontierSearch(max_evaluations=1))
+)
 
-class TestClosest(ExplainerContract, RulesContract):
-    explainer = Closest()
-
-
-class TestClosestInL2(ExplainerContract):
-    explainer = Closest(FrontierSearch(norm="l2", price=0))
+test_closest_in_l2_keeps_the_contract = keeps_the_contract(Closest(FrontierSearch(norm="l2", price=0)))
 
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -100,7 +99,7 @@ def test_it_has_a_name():
 
 
 def test_gaps_are_no_obstacle():
-    problem = problem_under("may_be_missing")
+    problem = rule_case("may_be_missing").problem
     rows = np.flatnonzero(np.isnan(problem.X_train).any(axis=1))[:6]
     originals = problem.X_train[rows]
     targets = problem.model.labels(originals) != np.array([0, 1])

@@ -22,7 +22,8 @@ from betarce.explainers import EXPLAINERS, Dice, Problem
 from betarce.explainers.dice_view import Asked, View
 from betarce.features import FeatureSpace
 from betarce.targets import accepted
-from explainer_contract import (
+from contract_cases import keeps_the_contract
+from small_problem import (
     FEATURES,
     LABELS,
     MODEL,
@@ -32,7 +33,6 @@ from explainer_contract import (
     SEEDS,
     TABLE,
     TARGETS,
-    ExplainerContract,
 )
 
 pytestmark = pytest.mark.dice
@@ -44,20 +44,11 @@ GENETIC = Dice("genetic", n_counterfactuals=2, max_iterations=6)
 KDTREE = Dice("kdtree", n_counterfactuals=2)
 METHODS = pytest.mark.parametrize("explainer", [RANDOM, GENETIC, KDTREE], ids=lambda explainer: explainer.method)
 
+test_random_keeps_the_contract = needs_dice(keeps_the_contract(RANDOM))
 
-@needs_dice
-class TestRandom(ExplainerContract):
-    explainer = RANDOM
+test_genetic_keeps_the_contract = needs_dice(keeps_the_contract(GENETIC))
 
-
-@needs_dice
-class TestGenetic(ExplainerContract):
-    explainer = GENETIC
-
-
-@needs_dice
-class TestKdtree(ExplainerContract):
-    explainer = KDTREE
+test_kdtree_keeps_the_contract = needs_dice(keeps_the_contract(KDTREE))
 
 
 def explain(explainer, rows=(0, 1, 2), problem=PROBLEM, originals=ORIGINALS, targets=TARGETS):

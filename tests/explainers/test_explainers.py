@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from betarce.errors import InvalidInput
-from betarce.explainers import FromCallable, GrowingSpheres, check_explainer
+from betarce.explainers import FromCallable, GrowingSpheres, NearestUnlike, check_explainer
 from betarce.search import GrowingSpheresSearch
-from explainer_contract import (
+from contract_cases import keeps_the_contract
+from small_problem import (
     FEATURES,
     MODEL,
     ORIGINALS,
@@ -14,13 +15,11 @@ from explainer_contract import (
     SEEDS,
     TABLE,
     TARGETS,
-    ExplainerContract,
-    RulesContract,
 )
 
-
-class TestGrowingSpheres(ExplainerContract, RulesContract):
-    explainer = GrowingSpheres()
+test_growing_spheres_keeps_the_contract = keeps_the_contract(
+    GrowingSpheres(), rules=True, frugal=GrowingSpheres(GrowingSpheresSearch(max_evaluations=1))
+)
 
 
 def nearest_of_the_class(x, model, target):
@@ -29,8 +28,21 @@ def nearest_of_the_class(x, model, target):
     return rows.loc[((rows["a"] - x["a"]).abs() + (rows["b"] - x["b"]).abs() / 9).idxmin()]
 
 
-class TestFromCallable(ExplainerContract):
-    explainer = FromCallable(nearest_of_the_class)
+def nearest_allowed(case):
+    """Give a function that hands out the nearest training row of the class, in the user's own form."""
+
+    def function(x, model, target):
+        original = case.features.encode(x)
+        wanted = np.isin(case.problem.model.classes, target)[None]
+        answer = NearestUnlike().explain(original, wanted, case.problem, case.features.box(original), [0])
+        if not answer.found[0]:
+            raise RuntimeError("none")
+        return case.features.row(answer.points[0])
+
+    return FromCallable(function)
+
+
+test_a_function_keeps_the_contract = keeps_the_contract(nearest_allowed)
 
 
 def explain(explainer):

@@ -16,19 +16,18 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Face, GrowingSpheres, NearestUnlike, Problem, check_explainer
 from betarce.features import FeatureSpace, at_most, immutable
-from explainer_contract import FEATURES, POINTS, ExplainerContract, RulesContract
+from contract_cases import keeps_the_contract
+from small_problem import FEATURES, POINTS
 
+test_face_keeps_the_contract = keeps_the_contract(Face(), rules=True)
 
-class TestFace(ExplainerContract, RulesContract):
-    explainer = Face()
+test_face_within_epsilon_keeps_the_contract = keeps_the_contract(
+    Face(mode="epsilon", density="knn", min_confidence=0.6)
+)
 
-
-class TestFaceWithinEpsilon(ExplainerContract):
-    explainer = Face(mode="epsilon", density="knn", min_confidence=0.6)
-
-
-class TestFaceOnSomeRows(ExplainerContract):
-    explainer = Face(fraction=0.5, density="uniform", min_density=0.1, seed=4)
+test_face_on_some_rows_keeps_the_contract = keeps_the_contract(
+    Face(fraction=0.5, density="uniform", min_density=0.1, seed=4)
+)
 
 
 class Linear:

@@ -11,29 +11,22 @@ from sklearn.linear_model import LogisticRegression
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import NearestUnlike, Problem, RobustNearest, check_explainer
-from betarce.explainers.training_rows import _CODES, nearest, pairwise
+from betarce.explainers.training_rows import nearest, pairwise
 from betarce.features import FeatureSpace, at_most, immutable, may_be_missing, no_more_than
-from explainer_contract import FEATURES, MODEL, POINTS, TABLE, ExplainerContract, RulesContract
+from contract_cases import keeps_the_contract
+from small_problem import FEATURES, POINTS, TABLE
 
+test_nearest_unlike_keeps_the_contract = keeps_the_contract(NearestUnlike(), rules=True)
 
-class TestNearestUnlike(ExplainerContract, RulesContract):
-    explainer = NearestUnlike()
+test_nearest_unlike_by_true_label_keeps_the_contract = keeps_the_contract(NearestUnlike(true_label=True, norm="l2"))
 
+test_robust_nearest_keeps_the_contract = keeps_the_contract(RobustNearest(), rules=True)
 
-class TestNearestUnlikeByTrueLabel(ExplainerContract):
-    explainer = NearestUnlike(true_label=True, norm="l2")
+test_robust_nearest_going_back_keeps_the_contract = keeps_the_contract(RobustNearest(optimal=True, norm="l2"))
 
-
-class TestRobustNearest(ExplainerContract, RulesContract):
-    explainer = RobustNearest()
-
-
-class TestRobustNearestGoingBack(ExplainerContract):
-    explainer = RobustNearest(optimal=True, norm="l2")
-
-
-class TestRobustNearestWithMembers(ExplainerContract):
-    explainer = RobustNearest(members=[MODEL, MODEL], share=0.5)
+test_robust_nearest_with_members_keeps_the_contract = keeps_the_contract(
+    lambda case: RobustNearest(members=[case.model, case.model], share=0.5)
+)
 
 
 class Linear:
@@ -181,11 +174,9 @@ def test_what_is_known_of_a_problem_goes_with_it():
     explain(NearestUnlike(), problem)
     explain(RobustNearest(), problem)
     gone = weakref.ref(problem)
-    before = len(_CODES)
     del problem
     gc.collect()
     assert gone() is None
-    assert len(_CODES) == before - 1
 
 
 def test_the_robust_neighbour_is_the_nearest_that_all_members_accept():

@@ -13,21 +13,15 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import NearestUnlike, Nice, Problem, check_explainer
 from betarce.features import FeatureSpace, derived, immutable
-from explainer_contract import ExplainerContract, RulesContract
+from contract_cases import keeps_the_contract
 
 REWARDS = ["sparsity", "proximity", "plausibility"]
 
+test_nice_for_sparsity_keeps_the_contract = keeps_the_contract(Nice(), rules=True)
 
-class TestNiceForSparsity(ExplainerContract, RulesContract):
-    explainer = Nice()
+test_nice_for_proximity_keeps_the_contract = keeps_the_contract(Nice(reward="proximity", true_label=False), rules=True)
 
-
-class TestNiceForProximity(ExplainerContract, RulesContract):
-    explainer = Nice(reward="proximity", true_label=False)
-
-
-class TestNiceForPlausibility(ExplainerContract, RulesContract):
-    explainer = Nice(reward="plausibility", norm="l2")
+test_nice_for_plausibility_keeps_the_contract = keeps_the_contract(Nice(reward="plausibility", norm="l2"), rules=True)
 
 
 X, Y = load_breast_cancer(return_X_y=True)

@@ -13,7 +13,7 @@ from betarce.explainers import Rbr, check_explainer
 from betarce.explainers.rbr import onto_l1_ball
 from betarce.explainers.worst_case_odds import Curve, Odds
 from betarce.features import immutable
-from explainer_contract import ExplainerContract, RulesContract
+from contract_cases import keeps_the_contract
 from gradient_cases import check_awkward, explain, linear_model, problem_of, uniform
 
 X = uniform()
@@ -21,13 +21,11 @@ WEIGHTS, INTERCEPT = np.array([6.0, 3.0, -2.0]), -4.5
 PROBLEM = problem_of(linear_model(WEIGHTS, INTERCEPT), X)
 ORIGINALS = X[X @ WEIGHTS + INTERCEPT < 0][1:31]
 
+test_rbr_keeps_the_contract = keeps_the_contract(Rbr(n_neighbors=3), rules=True)
 
-class TestRbr(ExplainerContract, RulesContract):
-    explainer = Rbr(n_neighbors=3)
-
-
-class TestRbrRobust(ExplainerContract):
-    explainer = Rbr(n_neighbors=2, epsilon_op=0.3, epsilon_pe=0.3, max_iterations=100, stop_at_wall=False)
+test_rbr_robust_keeps_the_contract = keeps_the_contract(
+    Rbr(n_neighbors=2, epsilon_op=0.3, epsilon_pe=0.3, max_iterations=100, stop_at_wall=False)
+)
 
 
 def odds_of(epsilon_op=0.0, epsilon_pe=0.0, sigma=0.4, n=4, d=3):

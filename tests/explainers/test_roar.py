@@ -9,7 +9,7 @@ from betarce.explainers import Roar, check_explainer
 from betarce.explainers.descent import Slope
 from betarce.explainers.roar import Line
 from betarce.features import immutable
-from explainer_contract import ExplainerContract, RulesContract
+from contract_cases import keeps_the_contract
 from gradient_cases import Opaque, check_awkward, explain, linear_model, problem_of, uniform
 
 X = uniform()
@@ -18,9 +18,7 @@ PROBLEM = problem_of(linear_model(WEIGHTS, INTERCEPT), X)
 ORIGINALS = X[X @ WEIGHTS + INTERCEPT < 0][1:31]
 BALLS = [1, 2, np.inf]
 
-
-class TestRoar(ExplainerContract, RulesContract):
-    explainer = Roar(max_iterations=100)
+test_roar_keeps_the_contract = keeps_the_contract(Roar(max_iterations=100), rules=True)
 
 
 def shifts(radius, ball, n=20_000, d=4):

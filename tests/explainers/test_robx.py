@@ -20,23 +20,17 @@ from betarce.explainers import GrowingSpheres, Problem, RobX, TRex, check_explai
 from betarce.explainers import walking as walking_module
 from betarce.explainers.neighbourhood import Criterion, StabilityTest
 from betarce.features import FeatureSpace, immutable, no_more_than, ordinal
-from explainer_contract import ExplainerContract, RulesContract
+from contract_cases import keeps_the_contract
 
+test_robx_keeps_the_contract = keeps_the_contract(RobX(n_samples=200), rules=True)
 
-class TestRobX(ExplainerContract, RulesContract):
-    explainer = RobX(n_samples=200)
+test_robx_step_by_step_keeps_the_contract = keeps_the_contract(
+    RobX(n_samples=100, line_search="walk", max_steps=20, tau=0.6)
+)
 
+test_robx_from_the_original_keeps_the_contract = keeps_the_contract(RobX(n_samples=200, base=None))
 
-class TestRobXStepByStep(ExplainerContract):
-    explainer = RobX(n_samples=100, line_search="walk", max_steps=20, tau=0.6)
-
-
-class TestRobXFromTheOriginal(ExplainerContract):
-    explainer = RobX(n_samples=200, base=None)
-
-
-class TestTRex(ExplainerContract, RulesContract):
-    explainer = TRex(n_samples=100)
+test_trex_keeps_the_contract = keeps_the_contract(TRex(n_samples=100), rules=True)
 
 
 def linear_problem(model_class=LogisticRegression, d=3, **options):

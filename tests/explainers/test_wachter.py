@@ -9,7 +9,7 @@ from betarce.errors import InvalidInput
 from betarce.explainers import Wachter, check_explainer
 from betarce.explainers.descent import Slope, shrink
 from betarce.features import immutable
-from explainer_contract import ExplainerContract, RulesContract
+from contract_cases import keeps_the_contract
 from gradient_cases import Opaque, check_awkward, explain, linear_model, problem_of, uniform
 
 X = uniform()
@@ -17,9 +17,7 @@ WEIGHTS, INTERCEPT = np.array([6.0, 3.0, -2.0]), -4.5
 PROBLEM = problem_of(linear_model(WEIGHTS, INTERCEPT), X)
 ORIGINALS = np.array([[0.2, 0.3, 0.5], [0.3, 0.2, 0.4], [0.25, 0.4, 0.6]])
 
-
-class TestWachter(ExplainerContract, RulesContract):
-    explainer = Wachter(max_iterations=20, learning_rate=0.1)  # few steps: the contract's model is slow
+test_wachter_keeps_the_contract = keeps_the_contract(Wachter(max_iterations=20, learning_rate=0.1), rules=True)
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.7, 0.9])

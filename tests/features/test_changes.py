@@ -13,8 +13,10 @@ from betarce.features import FeatureSpace, cost, derived, read_rules, write_rule
 from betarce.features.stored import from_plain, to_plain
 from betarce.results.files import from_json
 from betarce.robustify import Result
-from every_rule import LABELS, TABLE, pipeline
+from betarce.testing import rule_case
 
+MIXED = rule_case("none")
+TABLE, LABELS = MIXED.X, MIXED.y
 SMALL = {"delta": 0.7, "confidence": 0.8, "n_models": (9, 13), "random_state": 0, "verbose": -1}
 
 
@@ -30,7 +32,7 @@ def changed(result):
 
 @pytest.fixture(scope="module")
 def rce():
-    return brce.BetaRCE(pipeline(), **SMALL).fit(TABLE, LABELS)
+    return brce.BetaRCE(MIXED.pipeline(), **SMALL).fit(TABLE, LABELS)
 
 
 @pytest.fixture(autouse=True)

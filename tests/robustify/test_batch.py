@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 import betarce as brce
 from betarce.errors import InvalidInput
 from betarce.robustify import Result
-from every_rule import LABELS, MOST, RULES, TABLE, pipeline
+from betarce.testing import RULE_SETS, rule_case
 
 LOOSE = {"delta": 0.7, "confidence": 0.8, "n_models": (15, 14), "random_state": 0, "verbose": -1}
 
@@ -74,14 +74,16 @@ def test_so_it_is_by_any_search(search):
 @pytest.fixture(scope="module")
 def members():
     """Train once; what follows only changes the rules."""
-    return brce.BetaRCE(pipeline(), **LOOSE).fit(TABLE, LABELS)
+    case = rule_case("none")
+    return brce.BetaRCE(case.pipeline(), **LOOSE).fit(case.X, case.y)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in RULES if kind != "one_hot"])
+@pytest.mark.parametrize("kind", [kind for kind in RULE_SETS if kind != "one_hot"])
 def test_so_it_is_under_every_kind_of_rule(members, kind):
-    rules = {name: rule for name, rule in RULES[kind].items() if isinstance(name, str)}
-    members.set_params(features=rules, max_changes=MOST.get(kind))
-    together = assert_company_changes_nothing(members, TABLE[:10], alone=(0, 4))
+    case = rule_case(kind)
+    rules = {name: rule for name, rule in RULE_SETS[kind].items() if isinstance(name, str)}
+    members.set_params(features=rules, max_changes=case.features.max_changes)
+    together = assert_company_changes_nothing(members, case.X[:10], alone=(0, 4))
     assert together.certified.any()
 
 

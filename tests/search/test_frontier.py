@@ -11,6 +11,8 @@ from betarce.features import FeatureSpace, decrease_only, immutable
 from betarce.search import FrontierSearch, Ladders, Task
 from betarce.search.archive import Archive
 from betarce.search.direction import steepest
+from betarce.testing import check_search_contract
+from contract_cases import FOUR, case_named
 
 UNIT = FeatureSpace.infer(np.array([[0.0] * 4, [1.0] * 4]))
 TABLE = pd.DataFrame({"a": [0.0, 1.0], "b": [0, 10], "c": [-5.0, 5.0], "d": [0.0, 1.0]})
@@ -44,6 +46,12 @@ class Islands:
 
     def slopes(self, points, rows):
         return None
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("name", FOUR)
+def test_it_keeps_the_contract_of_searches(name, norm):
+    check_search_contract(FrontierSearch(norm=norm), cases=[case_named(name)])
 
 
 def climb(search, bases, depth, features=UNIT, anchors=None, seeds=None):

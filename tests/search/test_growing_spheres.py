@@ -8,14 +8,17 @@ from hypothesis import strategies as st
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, immutable
 from betarce.search import GrowingSpheresSearch, Task
-from search_contract import SearchContract
+from betarce.testing import check_search_contract
+from contract_cases import FOUR, case_named
 
 UNIT = FeatureSpace.infer(np.array([[0.0] * 3, [1.0] * 3]))
 
 
-class TestContract(SearchContract):
-    search = GrowingSpheresSearch()
-    frugal = GrowingSpheresSearch(max_evaluations=150)
+@pytest.mark.parametrize("name", FOUR)
+def test_it_keeps_the_contract_of_searches(name):
+    check_search_contract(
+        GrowingSpheresSearch(), cases=[case_named(name)], frugal=GrowingSpheresSearch(max_evaluations=150)
+    )
 
 
 def half_space(threshold):
@@ -111,3 +114,13 @@ def test_distances_are_in_units_of_the_range():
 def test_wrong_options_are_refused(options):
     with pytest.raises(InvalidInput, match=f"`{next(iter(options))}` must be"):
         GrowingSpheresSearch(**options)
+
+
+def nowhere(points, rows):
+    return np.zeros(len(points), dtype=bool)
+
+
+def test_the_whole_box_and_the_budget_are_told_apart_where_nothing_is_found():
+    centers = np.full((2, 3), 0.4)
+    assert find(GrowingSpheresSearch(), centers, nowhere).status == ["not-found"] * 2
+    assert find(GrowingSpheresSearch(max_evaluations=150), centers, nowhere).status == ["budget-spent"] * 2

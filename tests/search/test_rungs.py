@@ -8,9 +8,21 @@ from hypothesis import strategies as st
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, cost, immutable
 from betarce.search import FrontierSearch, GrowingSpheresSearch, Task
-from every_rule import RULES, TABLE, assert_alone_is_together_is_shuffled, features_under
+from betarce.testing import RULE_SETS, rule_case
+from betarce.testing.contract import Contract
 
 N = 10
+TABLE = rule_case("none").X
+
+
+def features_under(kind, most=None):
+    return rule_case(kind, max_changes=most).features
+
+
+def company_changes_nothing(run, *, alone):
+    together = run(np.arange(N))
+    Contract("the search", "a mixed table").company(run, together, N, alone)
+    return together
 
 
 class Hills:
@@ -47,16 +59,17 @@ def climb(search, features, depth, bases, rows):
 
 @pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
 @pytest.mark.parametrize("norm", ["l1", 0.4])
-@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("kind", RULE_SETS)
 def test_company_changes_no_ladder_under_any_rule(kind, norm, sloped):
     features = features_under(kind)
     bases, depth = features.encode(TABLE[:N]), Hills(features, 3, sloped=sloped)
 
     def run(rows):
         ladders = climb(FrontierSearch(norm=norm), features, depth, bases, rows)
-        return [ladders.points, ladders.exists, ladders.levels, ladders.n_evaluations, ladders.spent]
+        return vars(ladders)
 
-    points, exists, *_ = assert_alone_is_together_is_shuffled(run, N, alone=(0, 6))
+    together = company_changes_nothing(run, alone=(0, 6))
+    points, exists = together["points"], together["exists"]
     assert exists.any()
     rows, rungs = np.nonzero(exists)
     assert not features.violations(points[rows, rungs], features.box(bases[rows])).any()
@@ -85,12 +98,12 @@ def test_which_of_equal_features_changes_does_not_hang_on_rounding(sloped, norm)
 
     def run(rows):
         ladders = climb(FrontierSearch(norm=norm), features, Shaky(sloped=sloped), bases, rows)
-        return [ladders.points, ladders.exists, ladders.n_evaluations]
+        return {name: getattr(ladders, name) for name in ("points", "exists", "n_evaluations")}
 
-    assert_alone_is_together_is_shuffled(run, N, alone=range(N))
+    company_changes_nothing(run, alone=range(N))
 
 
-@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("kind", RULE_SETS)
 def test_company_changes_no_sphere_under_any_rule(kind):
     features = features_under(kind)
     centers, depth = features.encode(TABLE[:N]), Hills(features, 3, sloped=False)
@@ -98,17 +111,17 @@ def test_company_changes_no_sphere_under_any_rule(kind):
     def run(rows):
         task = task_of(features, centers, rows)
         found = GrowingSpheresSearch(max_evaluations=5000).find(task, lambda points, own: depth(points, own)[0] > 0)
-        return [found.points, found.status, found.n_evaluations]
+        return vars(found)
 
-    points, status, _ = assert_alone_is_together_is_shuffled(run, N, alone=(0, 6))
-    found = np.array(status) == "found"
+    together = company_changes_nothing(run, alone=(0, 6))
+    found = np.array(together["status"]) == "found"
     assert found.any()
-    assert not features.violations(points, features.box(centers))[found].any()
+    assert not features.violations(together["points"], features.box(centers))[found].any()
 
 
 @pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
 @settings(max_examples=15, deadline=None)
-@given(kind=st.sampled_from([kind for kind in RULES if kind != "derived"]), seed=st.integers(0, 10_000))
+@given(kind=st.sampled_from([kind for kind in RULE_SETS if kind != "derived"]), seed=st.integers(0, 10_000))
 def test_no_single_change_of_a_rung_can_be_taken_back_at_its_level(sloped, kind, seed):
     features = features_under(kind)
     start = seed % (len(TABLE) - 3)
