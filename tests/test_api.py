@@ -163,6 +163,17 @@ IN_NAMESPACES = {
         "check_search",
     ],
     "spaces": [*SPACES, "Job", "Space", "Trainer"],
+    "testing": [
+        "Case",
+        "RULE_SETS",
+        "check_explainer_contract",
+        "check_kernel_contract",
+        "check_search_contract",
+        "check_space_contract",
+        "four_cases",
+        "rule_case",
+        "rule_cases",
+    ],
 }
 
 

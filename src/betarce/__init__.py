@@ -2,7 +2,7 @@
 
 Names are imported when they are first used, so that ``import betarce`` costs next to nothing. What is not at the top
 level is in a namespace: `betarce.rules`, `betarce.spaces`, `betarce.explainers`, `betarce.metrics`, `betarce.datasets`,
-`betarce.models`, `betarce.search`, `betarce.posterior`, `betarce.errors`.
+`betarce.models`, `betarce.search`, `betarce.posterior`, `betarce.errors`, `betarce.testing`.
 """
 
 from importlib import import_module

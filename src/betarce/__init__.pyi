@@ -10,6 +10,7 @@ from betarce import posterior as posterior
 from betarce import rules as rules
 from betarce import search as search
 from betarce import spaces as spaces
+from betarce import testing as testing
 from betarce.comparison.compare import Comparison as Comparison
 from betarce.comparison.compare import compare as compare
 from betarce.ensemble import Ensemble as Ensemble

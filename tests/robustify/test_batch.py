@@ -14,6 +14,8 @@ from betarce.errors import InvalidInput
 from betarce.robustify import Result
 from betarce.testing import RULE_SETS, rule_case
 
+MIXED = rule_case("none")
+TABLE, LABELS = MIXED.X, MIXED.y
 LOOSE = {"delta": 0.7, "confidence": 0.8, "n_models": (15, 14), "random_state": 0, "verbose": -1}
 
 
@@ -74,8 +76,7 @@ def test_so_it_is_by_any_search(search):
 @pytest.fixture(scope="module")
 def members():
     """Train once; what follows only changes the rules."""
-    case = rule_case("none")
-    return brce.BetaRCE(case.pipeline(), **LOOSE).fit(case.X, case.y)
+    return brce.BetaRCE(MIXED.pipeline(), **LOOSE).fit(TABLE, LABELS)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in RULE_SETS if kind != "one_hot"])
@@ -189,7 +190,9 @@ def test_such_rows_are_shown_saved_and_loaded_like_any_other(rce, rows, tmp_path
 
 @pytest.mark.parametrize("spent", [1, 20])
 def test_a_certified_row_has_a_base_and_changes_to_show_even_if_the_search_for_its_base_failed(spent):
-    rce = brce.BetaRCE(pipeline(), features=RULES["all"], search=brce.FrontierSearch(max_evaluations=spent), **LOOSE)
+    rce = brce.BetaRCE(
+        MIXED.pipeline(), features=RULE_SETS["all"], search=brce.FrontierSearch(max_evaluations=spent), **LOOSE
+    )
     result = rce.fit(TABLE, LABELS).explain(TABLE[:12])
     assert result.certified.any()
     for item in np.array(list(result), dtype=object)[result.certified]:
@@ -198,7 +201,7 @@ def test_a_certified_row_has_a_base_and_changes_to_show_even_if_the_search_for_i
 
 
 def test_one_base_point_that_cannot_be_read_spoils_no_other():
-    rce = brce.BetaRCE(pipeline(), **LOOSE).fit(TABLE, LABELS)
+    rce = brce.BetaRCE(MIXED.pipeline(), **LOOSE).fit(TABLE, LABELS)
     rows = TABLE[rce.model_.predict(TABLE) == 0][:4].set_axis(list("stuv"))
     bases = rows.assign(a=11.0, b=5.0, c=0.9)
     bases.loc["t", "a"] = np.nan  # how other tools say that they found none
