@@ -30,6 +30,7 @@ __all__ = [
     "BetarceWarning",
     "ClockSkew",
     "ConstantMembers",
+    "ContractBroken",
     "CorruptFile",
     "DataUnavailable",
     "DegenerateSpace",
