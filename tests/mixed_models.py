@@ -77,7 +77,7 @@ MODELS = {
         max_iter=6, max_leaf_nodes=6, categorical_features="from_dtype"
     ),
     "gradient boosting": lambda: prepared(GradientBoostingClassifier(n_estimators=4)),
-    "network": lambda: prepared(Network(hidden_layers=2, neurons=8, max_epochs=3)),
+    "network": lambda: prepared(Network(hidden_layers=2, neurons=16, max_epochs=25, dropout=0.1, learning_rate=0.01)),
     "calibrated": lambda: prepared(CalibratedClassifierCV(LogisticRegression(), cv=2)),
     "calibrated forest": lambda: prepared(CalibratedClassifierCV(_small_forest(), cv=2, method="isotonic")),
     "voting": lambda: prepared(VotingClassifier([("a", LogisticRegression()), ("b", _small_forest())], voting="soft")),

@@ -43,6 +43,7 @@ from betarce.rules import ordinal as ordinal
 from betarce.rules import read_rules as read_rules
 from betarce.rules import transitions as transitions
 from betarce.rules import write_rules as write_rules
+from betarce.runs import load as load
 from betarce.search import FrontierSearch as FrontierSearch
 from betarce.search import GrowingSpheresSearch as GrowingSpheresSearch
 from betarce.spaces import Architecture as Architecture

@@ -18,6 +18,8 @@
     ├── ConstantMembers                       some members answer one class everywhere
     ├── MemberWarning                         some members were trained with warnings
     ├── SlowMembers                           members are asked one by one, because no kernel can speak for them
+    ├── PartlyStored                          a run was written without some code of the user's own
+    ├── OtherVersions                         a run is used with other library versions than it was made with
     └── ClockSkew                             the clock is behind the last entry of a ledger
 """
 
@@ -120,6 +122,14 @@ class SlowMembers(BetarceWarning):
 
 class ClockSkew(BetarceWarning):
     """The clock of this machine is behind the last entry of a ledger."""
+
+
+class PartlyStored(BetarceWarning):
+    """A run was written without some code of the user's own; the message says what, and what will not work."""
+
+
+class OtherVersions(BetarceWarning):
+    """A run is used with other library versions than it was made with."""
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:

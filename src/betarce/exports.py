@@ -50,6 +50,7 @@ HOMES: Final[Mapping[str, Sequence[str]]] = {
         "transitions",
         "write_rules",
     ],
+    "betarce.runs": ["load"],
     "betarce.search": ["FrontierSearch", "GrowingSpheresSearch"],
     "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"],
 }

@@ -5,7 +5,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from joblib import delayed, effective_n_jobs
 
@@ -215,6 +215,16 @@ class Members:
         return replace(self, audit=audit, origins=named)
 
 
+class MemberStore(Protocol):
+    """Where models are kept as they are trained, so that work that was stopped can go on."""
+
+    def kept(self, name: str) -> Outcome | None:
+        """Give what became of a model; None if it is not known yet."""
+
+    def keep(self, name: str, outcome: Outcome) -> None:
+        """Keep what became of a model."""
+
+
 def draw_members(
     space: Space,
     recipe: Recipe,
@@ -225,6 +235,7 @@ def draw_members(
     n_jobs: int | None = None,
     verbose: int = 0,
     announce: Callable[[float], str] | None = None,
+    store: MemberStore | None = None,
 ) -> dict[str, Draw]:
     """Draw and train members for one or more roles.
 
@@ -250,6 +261,8 @@ def draw_members(
     announce : callable, optional
         Given the seconds that all members will take, as far as the first ones tell, it returns what to say before the
         others are trained.
+    store : MemberStore, optional
+        Where members are kept as they are trained; those that it has are not trained again.
 
     Returns
     -------
@@ -265,7 +278,7 @@ def draw_members(
         return deal(there, sizes, seed=seed)
     jobs = {role: plan_members(space, recipe, table, role, n, seed=seed) for role, n in sizes.items()}
     everything = [job for role in jobs.values() for job in role]
-    outcomes = _train(everything, table, n_jobs=n_jobs, verbose=verbose, announce=announce)
+    outcomes = _train(everything, table, n_jobs=n_jobs, verbose=verbose, announce=announce, store=store)
     _report_failures(everything, outcomes)
     _report_warnings(everything, outcomes)
     return {
@@ -317,27 +330,53 @@ def _train(
     n_jobs: int | None,
     verbose: int,
     announce: Callable[[float], str] | None = None,
+    store: MemberStore | None = None,
 ) -> dict[str, Outcome]:
     by_trainer: dict[Trainer, list[Retraining]] = defaultdict(list)
     for job in jobs:
         by_trainer[job.trainer].append(job.retraining)
     batches = [(trainer, batch) for trainer, work in by_trainer.items() for batch in trainer.batches(work)]
-    outcomes: dict[str, Outcome] = {}
-    if announce is not None and verbose >= 0:
+    outcomes, batches = _kept(batches, store)
+
+    def take(batch: Sequence[Retraining], trained: Sequence[Outcome]) -> None:
+        for retraining, outcome in zip(batch, trained, strict=True):
+            outcomes[retraining.name] = outcome
+            if store is not None and outcome.model is not None:
+                store.keep(retraining.name, outcome)
+
+    if announce is not None and verbose >= 0 and batches:
+        left = len(jobs) - len(outcomes)
         trainer, batch = batches.pop(0)
         started = time.perf_counter()
         first = trainer.train(table, batch)
-        seconds = (time.perf_counter() - started) * len(jobs) / len(batch) / min(effective_n_jobs(n_jobs), len(jobs))
-        outcomes.update((retraining.name, outcome) for retraining, outcome in zip(batch, first, strict=True))
+        seconds = (time.perf_counter() - started) * left / len(batch) / min(effective_n_jobs(n_jobs), left)
+        take(batch, first)
         say(announce(seconds), verbose=verbose)
     workers = parallel(n_jobs, return_as="generator")
     with progress("Training members", total=len(jobs), verbose=verbose) as advance:
         advance(len(outcomes))
         results = workers(delayed(trainer.train)(table, batch) for trainer, batch in batches)
         for (_, batch), trained in zip(batches, results, strict=True):
-            outcomes.update((retraining.name, outcome) for retraining, outcome in zip(batch, trained, strict=True))
+            take(batch, trained)
             advance(len(batch))
     return outcomes
+
+
+_Batch = tuple[Trainer, list[Retraining]]
+
+
+def _kept(batches: list[_Batch], store: MemberStore | None) -> tuple[dict[str, Outcome], list[_Batch]]:
+    """Give what is known already, and the batches that are left; one that is not known whole is trained whole."""
+    outcomes: dict[str, Outcome] = {}
+    left = []
+    for trainer, batch in batches:
+        kept = {} if store is None else {retraining.name: store.kept(retraining.name) for retraining in batch}
+        known = {name: outcome for name, outcome in kept.items() if outcome is not None}
+        if len(known) == len(batch):
+            outcomes.update(known)
+        else:
+            left.append((trainer, batch))
+    return outcomes, left
 
 
 def _report_failures(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> None:

@@ -1,7 +1,9 @@
 """BetaRCE: from any counterfactual to one that survives retraining, with a certificate."""
 
+import os
 import time
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
@@ -11,28 +13,25 @@ from sklearn.utils.validation import check_is_fitted
 from betarce.checks import check_n_jobs, check_verbose
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
-from betarce.explainers import Problem, check_explainer
+from betarce.explainers import Problem
 from betarce.features import FeatureSpace, Rules, check_table, row_names
-from betarce.features.alignment import aligned_values, check_labels_in_order
+from betarce.features.alignment import aligned_values
 from betarce.members import Draw, Members
-from betarce.models.recipe import Table, check_labels
 from betarce.posterior import Guarantee
 from betarce.results.made_with import MadeWith, made_with
 from betarce.results.result import Result, own_rules
 from betarce.robustify.answering import Answering
 from betarce.robustify.audit import audit_frame
 from betarce.robustify.certify import Verdict, Verdicts, certify_points
+from betarce.robustify.fitting import FitStore, train
 from betarce.robustify.further_members import extended, fresh_draw, with_audit
-from betarce.robustify.model import check_model, explained_model
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
 from betarce.robustify.rows import Rows
 from betarce.robustify.settings import check_features, check_guarantee
-from betarce.robustify.sizes import announcement, role_sizes
 from betarce.robustify.subject import Subject
 from betarce.robustify.tradeoff import Frontier, paper_ladders, tradeoff
 from betarce.search import check_search
-from betarce.seeding import check_seed, derive
-from betarce.spaces import check_space
+from betarce.spaces import Given
 from betarce.targets import accepted
 
 
@@ -147,7 +146,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> "BetaRCE":
+    def fit(self, X: Any, y: Any, *, n_audit: int = 0, store: FitStore | None = None) -> "BetaRCE":
         """Train the model if need be, then draw and train the members.
 
         Parameters
@@ -156,30 +155,14 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             The training table, as the model sees it.
         y : Series or array of shape (n,)
             The labels.
+        n_audit : int
+            Audit members to train as well, which nothing sees until a new model is compared with them.
+        store : FitStore, optional
+            Where members are kept as they are trained, such as `betarce.runs.FitFolder("run")`: a fit that was
+            stopped goes on with those that it has, to the same bits.
         """
-        guarantee = self._guarantee()
-        check_search(self.search)
-        space = check_space(self.space)
-        check_explainer(self.base)
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
-        raw = check_table(X)
-        check_labels_in_order(y, raw)
-        features = check_features(self.features, raw, self.max_changes)
-        table, seed = Table(raw, check_labels(y, len(raw))).copy(), check_seed(self.random_state)
-        check_model(self.model)
-        subject = Subject(explained_model(self.model, table, derive(seed, "model")), table, features)
-        kind = subject.problem.model.kind  # a model that cannot answer says so before an hour of training
-        sizes = role_sizes(self.n_models, self.certify_on, guarantee, space, kind)
-        draws = subject.draw(
-            space,
-            sizes,
-            seed=seed,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            announce=lambda seconds: announcement(self.n_models, sizes, guarantee, kind, seconds),
-        )
-        return self.fit_with(subject, subject.members(draws, space=space, seed=seed), seed=seed)
+        subject, members, seed = train(self, X, y, n_audit=n_audit, store=store)
+        return self.fit_with(subject, members, seed=seed)
 
     def fit_with(self, subject: Subject, members: Members, *, seed: int) -> "BetaRCE":
         """Take a trained model and members that exist already: nothing is trained.
@@ -352,6 +335,24 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         how: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
         self.members_ = extended(self.subject_, self.members_, self.guarantee_, n_models, **how)
         return self
+
+    def save(self, folder: "str | os.PathLike[str]", *, n_audit: int = 59) -> None:
+        """Write the fitted explainer to a folder, without pickle; `betarce.load` reads it.
+
+        Parameters
+        ----------
+        folder : str or path
+            New, empty, or a run, which stays whole until the new one is complete.
+        n_audit : int
+            Audit members that the run holds, which are drawn and trained now if there are not as many: a new model is
+            compared with them on the day of its deployment. None for a space that cannot be drawn from.
+        """
+        self._refresh()
+        if n_audit and not isinstance(self.members_.space, Given):
+            how: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+            self.members_ = with_audit(self.subject_, self.members_, n_audit, **how)
+        # By name: runs are made of explainers, and not the other way round.
+        import_module("betarce.runs").save_run(self, folder)
 
     def _guarantee(self) -> Guarantee:
         return check_guarantee(self.delta, self.confidence, self.prior, self.certify_on)

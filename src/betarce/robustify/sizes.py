@@ -118,12 +118,14 @@ def announcement(n_models: Any, sizes: Mapping[str, int], guarantee: Guarantee, 
     Training 164 models (61 to search, 103 to certify): about 40 s. With n_models="few" 107 would do, for points that
     lie about 15 % farther away.
     """
-    search, certify = sizes["search"], sizes.get("certify", 0)
+    search, certify, audit = sizes["search"], sizes.get("certify", 0), sizes.get("audit", 0)
     roles = f"{search} to search, {certify} to certify" if certify else "which search and certify"
-    text = f"Training {search + certify} models ({roles}): about {about(seconds)}."
+    if audit:
+        roles = f"{roles if certify else f'{search} to search and certify'}, {audit} to audit"
+    text = f"Training {search + certify + audit} models ({roles}): about {about(seconds)}."
     if not certify or n_models not in ("auto", "many"):
         return text
-    few = AMOUNTS["few"].search[kind] + AMOUNTS["few"].certifying(guarantee, kind, most=_MOST)
+    few = AMOUNTS["few"].search[kind] + AMOUNTS["few"].certifying(guarantee, kind, most=_MOST) + audit
     return (
         f'{text} With n_models="few" {few} would do, for points that lie about {_FARTHER[n_models][kind]} % farther '
         "away."

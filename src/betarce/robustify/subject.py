@@ -12,7 +12,7 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, UnusableModel
 from betarce.explainers import Problem
 from betarce.features import FeatureSpace
-from betarce.members import Draw, Members, draw_members
+from betarce.members import Draw, Members, MemberStore, draw_members
 from betarce.models.recipe import Recipe, Table
 from betarce.robustify.odd_members import warn_of_odd_members
 from betarce.spaces import Space
@@ -73,8 +73,8 @@ class Subject:
 
     def ensemble(self, models: list[object]) -> Ensemble:
         """Let models vote together on points of this table, once each has answered for some training rows."""
-        ensemble = Ensemble(models, self.classes, features=self.features, probe=self._probe)
-        _check_answers(ensemble, self._probe)
+        ensemble = Ensemble(models, self.classes, features=self.features, probe=self.probe)
+        _check_answers(ensemble, self.probe)
         return ensemble
 
     def members(self, draws: Mapping[str, Draw], *, space: Space, seed: int) -> Members:
@@ -102,13 +102,14 @@ class Subject:
         n_jobs: int | None,
         verbose: int,
         announce: Callable[[float], str] | None = None,
+        store: MemberStore | None = None,
     ) -> dict[str, Draw]:
         """Draw and train members of the model; see `betarce.members.draw_members`."""
-        recipe, table = Recipe(self.model), self.table
-        return draw_members(space, recipe, table, sizes, seed=seed, n_jobs=n_jobs, verbose=verbose, announce=announce)
+        how: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "announce": announce, "store": store}
+        return draw_members(space, Recipe(self.model), self.table, sizes, seed=seed, **how)
 
     @cached_property
-    def _probe(self) -> FloatArray:
+    def probe(self) -> FloatArray:
         """Training rows that show every category at least once, to try models on."""
         points = self.points
         some = [np.linspace(0, len(points) - 1, min(_PROBE_ROWS, len(points))).astype(int)]

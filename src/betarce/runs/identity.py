@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from betarce.ensemble import Ensemble
@@ -43,20 +42,20 @@ class Identity:
     @property
     def roles(self) -> dict[Role, str]:
         """One digest per role: of the digests of its members, one per line."""
-        return {
-            role: sha256("".join(f"{each}\n" for each in found).encode()).hexdigest()
-            for role, found in self.members.items()
-        }
+        lines = {role: "".join(f"{digest}\n" for digest in digests) for role, digests in self.members.items()}
+        return {role: sha256(text.encode()).hexdigest() for role, text in lines.items()}
 
-    def to_plain(self) -> dict[str, Any]:
-        """Give what a certificate carries, as plain data."""
-        return {"model": self.model, "members": dict(self.roles), "data": self.data, "rules": self.rules}
+    def to_plain(self) -> dict[str, str]:
+        """Give what a certificate carries: all but the audit members, which no answer depends on."""
+        roles = {f"{role}_members": digest for role, digest in self.roles.items() if role != "audit"}
+        return {"model": self.model, **roles, "data": self.data, "rules": self.rules}
 
 
 def identity(rce: BetaRCE) -> Identity:
     """Say what a fitted explainer is made of.
 
-    The same explainer has the same identity in every process, before it is saved and after it is loaded.
+    The same explainer has the same identity in every process, before it is saved and after it is loaded; saving may add
+    audit members.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, IntArray
 from betarce.errors import CorruptFile
+from betarce.models.stored.inside import objects_inside
 from betarce.models.stored.kind import Kind
 
 if TYPE_CHECKING:
@@ -47,25 +48,12 @@ def _check_tree(state: Mapping[str, Any], n_features: int) -> None:
 
 def check_inside(model: object) -> None:
     """Check the trees of a model that another library rebuilt, wherever they are in it."""
-    seen: set[int] = set()
-    waiting: list[Any] = [model]
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen or isinstance(value, (str, bytes, int, float)):
-            continue
-        seen.add(id(value))
-        if isinstance(value, np.ndarray):
-            waiting += value.ravel().tolist() if value.dtype.kind == "O" else []
-        elif isinstance(value, Mapping):
-            waiting += [*value.values()]
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            waiting += [*value]
-        elif type(value).__module__ == "sklearn.tree._tree":
+    for value in objects_inside(model):
+        if type(value).__module__ == "sklearn.tree._tree" and type(value).__name__ == "Tree":
             _, shape, state = value.__reduce__()
             _check_tree(state, shape[0])
-        elif hasattr(value, "__dict__"):
+        else:
             check_object(value)
-            waiting += [*vars(value).values()]
 
 
 def check_object(value: Any) -> None:
