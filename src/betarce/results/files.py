@@ -207,6 +207,8 @@ def _ladder(data: Any, original: FloatArray | None, features: FeatureSpace) -> L
 
 
 def _plain_maybe(value: float) -> Any:
+    if math.isfinite(value):
+        return value
     return None if math.isnan(value) else plain_float(value)
 
 

@@ -333,6 +333,31 @@ class Result(Sequence[RobustCounterfactual]):
         """
         return whole_frame({which: self.points(which) for which in get_args(Which)}, self._items)
 
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        texts: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write a page for people to one HTML file: what each row has to change, how sure that is, and what it costs.
+
+        The file needs no connection and loads nothing; it can be mailed, printed (one row per sheet) and archived. It
+        holds the rows, so it is as confidential as the table.
+
+        Parameters
+        ----------
+        path : str or path
+            What is there already is replaced.
+        title : str, optional
+            What the page is called.
+        texts : mapping or path of a JSON file, optional
+            A translation of the page; English by default. See `docs/page.md`.
+        """
+        from betarce.results.page.document import write_page
+
+        write_page(self, path, title=title, texts=texts)
+
     def to_json(self) -> str:
         """Write everything as strict JSON that people can read; see `save`."""
         from betarce.results.files import to_json
