@@ -77,6 +77,7 @@ def explain(
     limit: Annotated[int | None, typer.Option(help="Rows to explain: 10 of the table, all of --rows.", min=1)] = None,
     out: Annotated[Path | None, typer.Option(help="JSON file to write everything to.")] = None,
     csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
+    report: Annotated[Path | None, typer.Option(help="HTML file to write a page for people to.")] = None,
     json: Json = False,
 ) -> None:
     """Train a model on a CSV file, and say what to change in which row to get another class, with a certificate."""
@@ -87,7 +88,7 @@ def explain(
     from betarce.runs.csv_jobs import read_task, train
 
     with friendly_errors(), friendly_warnings() as warned:
-        _check_files(out, csv)
+        _check_files(out, csv, report)
         settings: dict[str, Any] = {
             "space": check_choice("--space", space, _SPACES),
             "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
@@ -111,22 +112,22 @@ def explain(
         print_json(_document(job, result, task.findings, warned))
     else:
         _print_answers(job, result, label)
-    _write_files(result, out, csv)
+    _write_files(result, out, csv, report)
     if DegenerateSpace in warned.values() or any(item.status == "not-varied" for item in result):
         raise typer.Exit(1)
 
 
-def _check_files(out: Path | None, csv: Path | None) -> None:
+def _check_files(out: Path | None, csv: Path | None, report: Path | None) -> None:
     """Find out before the work, not after it, that a file cannot be written."""
     from betarce.storage.files import check_writable
 
-    for option, path in (("--out", out), ("--csv", csv)):
+    for option, path in (("--out", out), ("--csv", csv), ("--report", report)):
         if path is not None:
             with friendly_errors(path=option):
                 check_writable(path)
 
 
-def _write_files(result: "Result", out: Path | None, csv: Path | None) -> None:
+def _write_files(result: "Result", out: Path | None, csv: Path | None, report: Path | None) -> None:
     from betarce.storage.files import write_whole
 
     with friendly_errors():
@@ -136,6 +137,9 @@ def _write_files(result: "Result", out: Path | None, csv: Path | None) -> None:
         if csv is not None:
             write_whole(csv, changes_csv(result))
             typer.echo(in_terminal(f"Wrote {csv}: one line per change."), err=True)
+        if report is not None:
+            result.to_html(report)
+            typer.echo(in_terminal(f"Wrote {report}: a page to open in a browser."), err=True)
 
 
 def _print_answers(job: "Job", result: "Result", label: str) -> None:

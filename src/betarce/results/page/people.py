@@ -144,7 +144,7 @@ def _kind(column: Column, before: float, after: float) -> str:
     if math.isnan(after):
         return "withdraw"
     if column.is_nominal:
-        return "other"
+        return "switch"
     return "up" if after > before else "down"
 
 
