@@ -40,17 +40,17 @@ def test_the_overview_counts_what_came_out(window, answers):
 
 def test_search_and_filters_narrow_the_list(window, answers):
     page = window(answers)
-    page.get_by_label("Search").fill("Applicant 1004")
+    page.get_by_label("Search", exact=True).fill("Applicant 1004")
     assert page.inner_text(".found") == "One row found"
     assert page.locator("table.rows tbody th").all_inner_texts() == ["Applicant 1004"]
-    page.get_by_label("Search").fill("")
-    page.get_by_label("Outcome").select_option("not-found")
+    page.get_by_label("Search", exact=True).fill("")
+    page.get_by_label("Outcome", exact=True).select_option("not-found")
     assert page.inner_text(".found") == "2 rows found"
-    page.get_by_label("Outcome").select_option("")
-    page.get_by_label("Changes").select_option(label="amount 1")
+    page.get_by_label("Outcome", exact=True).select_option("")
+    page.get_by_label("Changes", exact=True).select_option(label="amount 1")
     lines = page.locator("table.rows tbody .column_changes").all_inner_texts()
     assert 0 < len(lines) < 60
-    page.get_by_label("Search").fill("nobody is called so")
+    page.get_by_label("Search", exact=True).fill("nobody is called so")
     assert "No row fits" in page.inner_text(".list")
 
 
@@ -192,7 +192,7 @@ def test_all_rows_are_printed_one_per_sheet_behind_a_cover(window, answers):
 
 def test_rows_that_the_filters_left_are_printed(window, answers):
     page = window(answers)
-    page.get_by_label("Search").fill("Applicant 100")
+    page.get_by_label("Search", exact=True).fill("Applicant 100")
     assert page.inner_text(".found") == "10 rows found"
     assert sheets(page) == 11
 

@@ -22,14 +22,19 @@ def page_content(result: Result) -> dict[str, Any]:
         "columns", "people" (one entry per row), "votes" (what rows were voted on, each once), "made_with" and
         "max_changes".
     """
-    people = People(result.features)
     return {
         "columns": column_contents(result.features),
-        "people": [people.content(item) for item in result],
-        "votes": [_vote_content(vote) for vote in people.votes],
+        **people_content(result),
         "made_with": dict(result.made_with),
         "max_changes": result.features.max_changes,
     }
+
+
+def people_content(result: Result) -> dict[str, Any]:
+    """Give what the page shows of the rows of a result: "people" and "votes"."""
+    people = People(result.features)
+    entries = [people.content(item) for item in result]
+    return {"people": entries, "votes": [_vote_content(vote) for vote in people.votes]}
 
 
 def column_contents(features: FeatureSpace) -> list[dict[str, Any]]:

@@ -179,8 +179,9 @@ function rowList(page, list, onPrint) {
   );
 }
 
-function field(key, input) {
-  return element("label", {}, element("span", {}, say(key)), input);
+export function field(key, input) {
+  input.id = `field-${key}`;
+  return element("div", { class: "field" }, element("label", { for: input.id }, say(key)), input);
 }
 
 function choice(pairs, value, onChange) {
