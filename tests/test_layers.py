@@ -1,5 +1,7 @@
 """The house stands as it was drawn: imports point down, nobody needs the paper, the picture shows the code."""
 
+import pkgutil
+import re
 import subprocess
 import sys
 
@@ -56,3 +58,10 @@ def test_without_the_paper_all_else_works():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "0 1\n"
+
+
+def test_the_page_shows_the_layers_and_names_what_exists():
+    page = (house.ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert house.layers_table() in page, "put what `house.layers_table()` gives into docs/architecture.md"
+    for name in re.findall(r"`(betarce\.[\w.]+)`", page.partition("## The way of one row")[2]):
+        assert pkgutil.resolve_name(name), name

@@ -126,6 +126,14 @@ def direct(graph: Mapping[str, set[str]]) -> set[tuple[str, str]]:
     }
 
 
+def layers_table() -> str:
+    """Write the layers as a table in Markdown, the highest first."""
+    lines = ["| layer | package | what it does |", "|---|---|---|"]
+    for level in reversed(range(len(LAYERS))):
+        lines += [f"| {level} | `{name}` | {sentence} |" for name, sentence in LAYERS[level].items()]
+    return "\n".join(lines)
+
+
 WIDTH, ROW, BOX, MARGIN = 1040, 74, 34, 24
 _STYLE = """
 text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2933; text-anchor: middle; }
