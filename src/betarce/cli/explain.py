@@ -38,37 +38,43 @@ if TYPE_CHECKING:
 _SPACES = ("bootstrap", "seed")
 
 
+Base = Annotated[
+    str,
+    typer.Option(
+        help="Stay close to what this method recommends: growing-spheres, nice, face, ...; none stays close to the "
+        "person.",
+        metavar="NAME",
+    ),
+]
+Models = Annotated[
+    str,
+    typer.Option(help="Retrained models: few, auto, many, N, or S,C to search and to certify with.", metavar="N"),
+]
+Model = Annotated[
+    str, typer.Option(help="hist-gradient-boosting, lightgbm, logistic or random-forest.", metavar="NAME")
+]
+Space = Annotated[str, typer.Option(help="How the model may be retrained: bootstrap or seed.", metavar="NAME")]
+RowsFile = Annotated[
+    Path | None, typer.Option(help="CSV file of rows to explain; else those of the table in another class.")
+]
+MaxChanges = Annotated[
+    int | None, typer.Option(help="The most columns that an answer may change.", min=1, show_default=False)
+]
+
+
 def explain(
     data: Table,
     label: Annotated[str, typer.Option(help="Its column of classes.", show_default=False, metavar="COLUMN")],
     target: Annotated[str | None, typer.Option(help="The class wanted.", show_default=False, metavar="CLASS")] = None,
-    rows: Annotated[
-        Path | None, typer.Option(help="CSV file of rows to explain; else those of the table in another class.")
-    ] = None,
+    rows: RowsFile = None,
     features: Annotated[Path | None, typer.Option(help="File of rules, as `betarce init` writes.")] = None,
     drop: Drop = None,
     missing: Missing = None,
-    model: Annotated[
-        str, typer.Option(help="hist-gradient-boosting, lightgbm, logistic or random-forest.", metavar="NAME")
-    ] = "hist-gradient-boosting",
-    space: Annotated[
-        str, typer.Option(help="How the model may be retrained: bootstrap or seed.", metavar="NAME")
-    ] = "bootstrap",
-    base: Annotated[
-        str,
-        typer.Option(
-            help="Stay close to what this method recommends: growing-spheres, nice, face, ...; none stays close to the "
-            "person.",
-            metavar="NAME",
-        ),
-    ] = "none",
-    models: Annotated[
-        str,
-        typer.Option(help="Retrained models: few, auto, many, N, or S,C to search and to certify with.", metavar="N"),
-    ] = "auto",
-    max_changes: Annotated[
-        int | None, typer.Option(help="The most columns that an answer may change.", min=1, show_default=False)
-    ] = None,
+    model: Model = "hist-gradient-boosting",
+    space: Space = "bootstrap",
+    base: Base = "none",
+    models: Models = "auto",
+    max_changes: MaxChanges = None,
     delta: Delta = 0.9,
     confidence: Confidence = 0.95,
     prior: Prior = "exact",

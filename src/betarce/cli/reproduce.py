@@ -22,23 +22,27 @@ if TYPE_CHECKING:
     from betarce.paper.runner import Report, State
 
 
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Running cluster: tcp://HOST:8786 for dask; auto, HOST:6379 or ray://HOST:10001 for ray. Without it a "
+        "cluster of --jobs workers is started on this machine for the run.",
+        show_default=False,
+    ),
+]
+PlanName = Annotated[
+    str, typer.Argument(help="smoke, paper, confidence, members, guarantee, or a TOML file.", show_default=False)
+]
+
+
 def reproduce(
-    plan: Annotated[
-        str, typer.Argument(help="smoke, paper, confidence, members, guarantee, or a TOML file.", show_default=False)
-    ],
+    plan: PlanName,
     out: Annotated[Path, typer.Option(help="Folder of results; what is finished in it is kept.", show_default=False)],
     jobs: Annotated[int, typer.Option(help="Cells at a time on this machine; -1 for one per core.")] = -1,
     engine: Annotated[
         str, typer.Option(help="Where cells are computed: local, dask or ray. The files are written here.")
     ] = "local",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            help="Running cluster: tcp://HOST:8786 for dask; auto, HOST:6379 or ray://HOST:10001 for ray. Without it a "
-            "cluster of --jobs workers is started on this machine for the run.",
-            show_default=False,
-        ),
-    ] = None,
+    address: Address = None,
     only: Annotated[str, typer.Option(help="Run only cells whose name holds this.")] = "",
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run cells again in which some method could not run.")
