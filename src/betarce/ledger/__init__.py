@@ -2,25 +2,30 @@
 
 from betarce.ledger.chain import Head
 from betarce.ledger.envelope import Envelope, Signature, read_envelope
+from betarce.ledger.gate import Gate, rank
 from betarce.ledger.heads import load_head, save_head
 from betarce.ledger.integrity import Integrity, Problem
 from betarce.ledger.keys import PublicKey, SigningKey
 from betarce.ledger.ledger import Ledger
 from betarce.ledger.promises import Promise
+from betarce.ledger.recheck import Recheck
 from betarce.ledger.statement import Statement, read_statement
 
 __all__ = [
     "Envelope",
+    "Gate",
     "Head",
     "Integrity",
     "Ledger",
     "Problem",
     "Promise",
     "PublicKey",
+    "Recheck",
     "Signature",
     "SigningKey",
     "Statement",
     "load_head",
+    "rank",
     "read_envelope",
     "read_statement",
     "save_head",

@@ -17,7 +17,7 @@ from betarce.ledger.chain import Head
 from betarce.ledger.entries import Appender, open_chain, read_head
 from betarce.ledger.envelope import Envelope
 from betarce.ledger.events import close_promises, erase_promises
-from betarce.ledger.grounds import versions
+from betarce.ledger.grounds import grounds_of, versions
 from betarce.ledger.heads import check_head
 from betarce.ledger.integrity import Integrity, check_chain
 from betarce.ledger.keys import SigningKey
@@ -27,12 +27,17 @@ from betarce.ledger.promises import (
     find_promise,
     history_frame,
     promises_frame,
+    promises_to_check,
     read_envelope_of,
+    read_features,
     read_promises,
 )
+from betarce.ledger.recheck import Recheck, outcomes_of, ranked, write_recheck
 from betarce.ledger.recording import Terms, cohorts_of, draft_promises, write_promises
+from betarce.ledger.scoring import score_with_model, score_with_predictions
 from betarce.ledger.store import Store
 from betarce.results.result import Result
+from betarce.robustify import BetaRCE
 
 
 class Ledger:
@@ -112,6 +117,7 @@ class Ledger:
         self,
         result: Result,
         *,
+        run: BetaRCE | None = None,
         expires: Any = None,
         cohort: Any = None,
         private: bool = False,
@@ -126,6 +132,9 @@ class Ledger:
         ----------
         result : Result
             What `explain` returned; rows without a certified point promise nothing and are left out.
+        run : BetaRCE, optional
+            The fitted explainer that the result comes from; the statements then carry digests of its model, members,
+            data and rules.
         expires : date, datetime with a zone, timedelta, text or None
             Until when the promises bind; a date counts to its end.
         cohort : text, sequence or Series, optional
@@ -143,7 +152,8 @@ class Ledger:
         if not isinstance(result, Result):
             raise InvalidInput(f"`result` must be what `explain` returned; got {type(result).__name__}.")
         issued = self._now()
-        terms = Terms({}, versions(), issued, moments.check_expiry(expires, issued), private, key)
+        grounds = {} if run is None else grounds_of(run, result)
+        terms = Terms(grounds, versions(), issued, moments.check_expiry(expires, issued), private, key)
         drafts = draft_promises(result, terms, cohorts=cohorts_of(cohort, result))
         with self._appending() as (connection, appender):
             return write_promises(connection, appender, drafts, [to_plain(result.features), dict(terms.identity)])
@@ -191,6 +201,53 @@ class Ledger:
             n_erased = erase_promises(connection, appender, chosen)
         self._store.forget_deleted()
         return n_erased
+
+    def recheck(
+        self,
+        model: Any,
+        *,
+        run: BetaRCE | None = None,
+        name: str = "",
+        deployed: bool | None = None,
+        dry_run: bool = False,
+    ) -> Recheck:
+        """Hold a new model against all promises that still bind, and put what came of it on record.
+
+        Parameters
+        ----------
+        model : classifier or Series
+            The new model, or the classes that any scoring system gave, by name of promise or of row.
+        run : BetaRCE, optional
+            A fitted explainer with audit members; the share of broken promises is ranked among theirs.
+        name : str
+            What the new model is called on record; no personal data.
+        deployed : bool, optional
+            Whether the model is in use, so that what it breaks is broken. By default it is, unless its rank says that
+            the change was not of the declared kind: such a model is to be looked at before it is deployed.
+        dry_run : bool
+            Only look: nothing is put on record. A ledger that was opened to be read always does so.
+
+        Returns
+        -------
+        Recheck
+        """
+        with self._store.reading() as connection:
+            chosen = promises_to_check(connection, self._now())
+            features = {digest: read_features(connection, digest) for digest in {each.features for each in chosen}}
+        if isinstance(model, pd.Series):
+            scores = score_with_predictions(model, chosen)
+        else:
+            scores = score_with_model(model, chosen, features.__getitem__)
+        outcomes, reasons = outcomes_of(chosen, scores)
+        gate = ranked(run, chosen, outcomes, features.__getitem__)
+        in_use = (gate is None or not gate.beyond) if deployed is None else deployed
+        writes = not (dry_run or self._store.read_only)
+        called = name or type(model).__name__
+        found = Recheck(called, tuple(chosen), outcomes, reasons, gate, in_use and writes)
+        if writes:
+            with self._appending() as (connection, appender):
+                write_recheck(connection, appender, found)
+        return found
 
     # Reading
 

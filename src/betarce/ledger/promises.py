@@ -111,6 +111,16 @@ def find_promise(connection: sqlite3.Connection, promise: object, at: datetime) 
     return _promise(rows[0], moments.written(at))
 
 
+def promises_to_check(connection: sqlite3.Connection, at: datetime) -> list[Promise]:
+    """Give the promises that bind, and those that have expired without an entry that says so; none that was erased."""
+    noted = {promise for (promise,) in connection.execute("SELECT promise FROM entries WHERE kind = 'expired'")}
+    return [
+        promise
+        for promise in read_promises(connection, at)
+        if not promise.erased and (promise.open or (promise.state == "expired" and promise.id not in noted))
+    ]
+
+
 def read_envelope_of(connection: sqlite3.Connection, promise: Promise) -> Envelope:
     """Give the statement of a promise in its envelope."""
     row = connection.execute(

@@ -65,8 +65,8 @@ class Terms:
 
     Attributes
     ----------
-    identity : mapping of str to str
-        Digests of model, members, data and rules; empty if they are not known.
+    identity : mapping
+        Digests of model, members by role, data and rules; empty if they are not known.
     versions : mapping of str to str
     issued : datetime
     expires : datetime or None
@@ -76,7 +76,7 @@ class Terms:
         Signs the statements.
     """
 
-    identity: Mapping[str, str]
+    identity: Mapping[str, Any]
     versions: Mapping[str, str]
     issued: datetime
     expires: datetime | None = None

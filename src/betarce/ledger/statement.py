@@ -51,8 +51,8 @@ class Statement:
         "values", by column in original units, and "exact", as floats; None where the statement only commits to them.
     subject : str
         The SHA-256 of the point, or the salted commitment to it.
-    identity : mapping of str to str
-        Digests of model, members, data and rules; empty if they were not given.
+    identity : mapping
+        Digests of model, members by role, data and rules; empty if they were not given.
     versions : mapping of str to str
     issued : datetime
     expires : datetime or None
@@ -65,7 +65,7 @@ class Statement:
     votes: tuple[bool, ...]
     point: Mapping[str, Any] | None
     subject: str
-    identity: Mapping[str, str]
+    identity: Mapping[str, Any]
     versions: Mapping[str, str]
     issued: datetime
     expires: datetime | None = None
@@ -124,7 +124,7 @@ def make_statement(
     votes: tuple[bool, ...],
     point: Mapping[str, Any],
     *,
-    identity: Mapping[str, str],
+    identity: Mapping[str, Any],
     versions: Mapping[str, str],
     issued: datetime,
     expires: datetime | None = None,
@@ -243,7 +243,7 @@ def _statement(document: Mapping[str, Any], predicate: Mapping[str, Any]) -> Sta
         votes=tuple(vote == "1" for vote in predicate["votes"]),
         point=None if point == "salted" else point,
         subject=document["subject"][0]["digest"]["sha256"],
-        identity=_texts(predicate, "identity"),
+        identity=_identity(predicate["identity"]),
         versions=_texts(predicate, "versions"),
         issued=moments.read(predicate["issued"]),
         expires=None if expires is None else moments.read(expires),
@@ -284,3 +284,14 @@ def _texts(predicate: Mapping[str, Any], name: str) -> dict[str, str]:
     if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
         raise CorruptFile(f"`{name}` must hold names and texts")
     return dict(values)
+
+
+def _identity(data: Any) -> dict[str, Any]:
+    """Read digests by name, those of members by role."""
+    flat = isinstance(data, dict) and all(
+        isinstance(value, str) or (isinstance(value, dict) and all(isinstance(each, str) for each in value.values()))
+        for value in data.values()
+    )
+    if not flat:
+        raise CorruptFile("`identity` must hold names and digests")
+    return dict(data)

@@ -1,0 +1,189 @@
+"""A new model against all promises that still bind: held, broken, expired, or not to be scored."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from xml.sax.saxutils import quoteattr
+
+import pandas as pd
+
+from betarce.ledger.chain import canonical
+from betarce.ledger.entries import Appender
+from betarce.ledger.gate import Gate, rank
+from betarce.ledger.integrity import outcomes_digest
+from betarce.ledger.promises import Promise
+from betarce.ledger.scoring import FeaturesOf, Scores, audit_breaks
+from betarce.robustify import BetaRCE
+from betarce.safe_text import in_terminal
+from betarce.storage.values import plain
+
+Outcome = Literal["held", "broken", "expired", "unscored"]
+
+
+@dataclass(frozen=True, eq=False)
+class Recheck:
+    """What a new model does to the promises on record.
+
+    Attributes
+    ----------
+    model : str
+        What the new model was called.
+    promises : tuple of Promise
+        Those that were open, or have expired since the last look.
+    outcomes : tuple of str
+        "held", "broken", "expired" or "unscored", one per promise.
+    reasons : tuple of str
+        Why a promise could not be scored; "" otherwise.
+    gate : Gate or None
+        How the share of broken promises ranks among audit members; None without a run, or without promises to rank.
+    deployed : bool
+        Whether it is on record as a model in use, so that what it breaks is broken.
+    """
+
+    model: str
+    promises: tuple[Promise, ...]
+    outcomes: tuple[Outcome, ...]
+    reasons: tuple[str, ...]
+    gate: Gate | None
+    deployed: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many promises had which outcome."""
+        return {name: self.outcomes.count(name) for name in ("held", "broken", "expired", "unscored")}
+
+    @property
+    def share(self) -> float:
+        """Of the promises that could be scored, those that are broken; 0 without any."""
+        counts = self.counts
+        return counts["broken"] / max(1, counts["held"] + counts["broken"])
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the change was not of the declared kind, as far as can be told."""
+        return self.gate is not None and self.gate.beyond
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{n:,} {name}" for name, n in self.counts.items() if n or name in ("held", "broken"))
+        return f"{counts}. {self.gate or 'Not ranked: there is no run with audit members, or no promise to rank.'}"
+
+    def __repr__(self) -> str:
+        return f"Recheck({self.model!r}: {self})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one line per promise: name, target, cohort, outcome, and why it could not be scored."""
+        lines = [
+            [promise.name, promise.target, promise.cohort, outcome, reason]
+            for promise, outcome, reason in zip(self.promises, self.outcomes, self.reasons, strict=True)
+        ]
+        index = pd.Index([promise.id for promise in self.promises], name="promise", dtype=object)
+        return pd.DataFrame(lines, index=index, columns=["name", "target", "cohort", "outcome", "reason"], dtype=object)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give everything as strict JSON has it."""
+        gate = self.gate
+        return {
+            "model": self.model,
+            "deployed": self.deployed,
+            "counts": self.counts,
+            "share_broken": self.share,
+            "gate": None
+            if gate is None
+            else {
+                "share": gate.share,
+                "audit_shares": gate.audit_shares.tolist(),
+                "promises": gate.n_promises,
+                "p": gate.p,
+                "beyond": gate.beyond,
+                "in_words": str(gate),
+            },
+            "promises": [
+                {
+                    "promise": promise.id,
+                    "name": plain(promise.name, what="the name of a row"),
+                    "cohort": promise.cohort,
+                    "outcome": outcome,
+                    "reason": reason,
+                }
+                for promise, outcome, reason in zip(self.promises, self.outcomes, self.reasons, strict=True)
+            ],
+        }
+
+    def to_junit(self) -> str:
+        """Write JUnit XML, for CI: broken promises are failures only where the gate has failed.
+
+        Within what was promised they are skipped tests, so that a report does not cry wolf.
+        """
+        failed = self.beyond
+        counts = self.counts
+        failures = (counts["broken"] + 1) if failed else 0
+        skipped = counts["expired"] + counts["unscored"] + (0 if failed else counts["broken"])
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f'<testsuite name="betarce recheck" tests="{len(self.promises) + 1}" failures="{failures}" '
+            f'errors="0" skipped="{skipped}">',
+            _case("gate", self.model, "failure" if failed else "", str(self)),
+        ]
+        for promise, outcome, reason in zip(self.promises, self.outcomes, self.reasons, strict=True):
+            kind = "" if outcome == "held" else "failure" if outcome == "broken" and failed else "skipped"
+            lines.append(_case(promise.id, str(promise.name), kind, reason or outcome))
+        return "\n".join([*lines, "</testsuite>", ""])
+
+
+def outcomes_of(promises: Sequence[Promise], scores: Scores) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+    """Say what became of each promise; one that has expired binds no longer, whatever the model says."""
+    outcomes: list[Outcome] = []
+    for promise, held, reason in zip(promises, scores.held.tolist(), scores.reasons, strict=True):
+        if promise.state == "expired":
+            outcomes.append("expired")
+        else:
+            outcomes.append("unscored" if reason else "held" if held else "broken")
+    reasons = ["" if outcome == "expired" else why for outcome, why in zip(outcomes, scores.reasons, strict=True)]
+    return tuple(outcomes), tuple(reasons)
+
+
+def ranked(
+    run: BetaRCE | None, promises: Sequence[Promise], outcomes: Sequence[Outcome], features_of: FeaturesOf
+) -> Gate | None:
+    """Rank the new model among the audit members, on the promises that all of them can score."""
+    rows = [i for i, outcome in enumerate(outcomes) if outcome in ("held", "broken")]
+    if run is None or not rows:
+        return None
+    audit_broken, known = audit_breaks(run, [promises[i] for i in rows], features_of)
+    if not known.any():
+        return None
+    broken = pd.Series([outcomes[i] == "broken" for i in rows], dtype=bool).to_numpy()
+    return rank(broken[known], audit_broken[known])
+
+
+def write_recheck(connection: sqlite3.Connection, appender: Appender, found: Recheck) -> None:
+    """Put a re-check on record; what a model in use breaks is broken, and what has expired is expired."""
+    outcomes = {promise.id: outcome for promise, outcome in zip(found.promises, found.outcomes, strict=True)}
+    body = {
+        "model": canonical(found.model),
+        "deployed": found.deployed,
+        "counts": found.counts,
+        "p": None if found.gate is None else found.gate.p,
+        "audit_share": None if found.gate is None else float(found.gate.audit_shares.mean()),
+    }
+    entry = appender.append("rechecked", None, body, outcomes_digest(outcomes))
+    connection.executemany(
+        "INSERT INTO outcomes (recheck, promise, outcome) VALUES (?, ?, ?)",
+        [(entry.seq, promise, outcome) for promise, outcome in outcomes.items()],
+    )
+    for promise, outcome in zip(found.promises, found.outcomes, strict=True):
+        if outcome == "expired" or (found.deployed and outcome == "broken" and promise.state == "issued"):
+            appender.append(outcome, promise.id, {"recheck": entry.seq})
+
+
+def _case(name: str, classname: str, kind: str, text: str) -> str:
+    attributes = f"name={quoteattr(_in_xml(name))} classname={quoteattr(_in_xml(classname))}"
+    if not kind:
+        return f"  <testcase {attributes}/>"
+    return f"  <testcase {attributes}><{kind} message={quoteattr(_in_xml(text))}/></testcase>"
+
+
+def _in_xml(text: str) -> str:
+    """Write what XML cannot hold as escapes."""
+    return in_terminal(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")

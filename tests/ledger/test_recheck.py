@@ -1,0 +1,191 @@
+"""A new model against the promises on record, and where it ranks among audit members."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import betarce as brce
+from betarce.errors import InvalidInput
+from betarce.ledger import rank, read_statement
+from betarce.runs.identity import identity
+from promises_by_hand import Clock, promises
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({"income": RNG.normal(50, 15, 300).round(1), "debt": RNG.normal(20, 8, 300).round(1)})
+Y = np.where(X["income"] - X["debt"] + RNG.normal(0, 6, 300) > 30, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def run():
+    rce = brce.BetaRCE(LogisticRegression(), n_models=(10, 46), random_state=0, verbose=-1).fit(X, Y)
+    rejected = X[rce.model_.predict(X) == "no"][:20]
+    result = rce.explain(rejected)
+    rce.audit(result, n_models=59)
+    return rce, result
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def ledger(tmp_path, clock):
+    with brce.Ledger(tmp_path / "promises.db", clock=clock) as opened:
+        yield opened
+
+
+class Constant:
+    """A model that says the same everywhere."""
+
+    def __init__(self, label, classes=("no", "yes")):
+        self.label, self.classes_ = label, np.array(classes)
+
+    def predict(self, table):
+        return np.full(len(table), self.label)
+
+
+def test_statements_of_a_run_carry_its_identity(ledger, run):
+    rce, result = run
+    names = ledger.record(result, run=rce)
+    statement = read_statement(ledger.envelope(names[0]).payload)
+    assert statement.identity == identity(rce).to_plain()
+    assert set(statement.identity["members"]) == {"search", "certifying", "audit"}
+
+
+def test_a_run_that_the_result_does_not_come_from_is_refused(ledger, run):
+    with pytest.raises(InvalidInput, match="`run` must be the explainer that the result comes from"):
+        ledger.record(promises(2), run=run[0])
+    with pytest.raises(InvalidInput, match="`run` must be a fitted BetaRCE; got str"):
+        ledger.record(run[1], run="run")
+
+
+def test_the_model_that_promises_were_made_for_keeps_them_all(ledger, run):
+    rce, result = run
+    names = ledger.record(result)
+    found = ledger.recheck(rce.model_, run=rce, name="spring")
+    assert found.counts == {"held": len(names), "broken": 0, "expired": 0, "unscored": 0}
+    assert (found.share, found.gate.p, found.beyond, found.deployed) == (0.0, 1.0, False, True)
+    assert "all promises hold" in str(found)
+    assert ledger.verify().intact
+
+
+def test_a_model_beyond_the_declared_space_is_said_to_be_so_and_breaks_nothing_until_deployed(ledger, run):
+    rce, result = run
+    names = ledger.record(result)
+    found = ledger.recheck(Constant("no"), run=rce)
+    assert found.counts["broken"] == len(names)
+    assert found.gate.p == 1 / 60
+    assert found.beyond
+    assert "this change was not of the kind you declared" in str(found)
+    assert not found.deployed
+    assert set(ledger.promises()["state"]) == {"issued"}
+    assert ledger.recheck(Constant("no"), run=rce, deployed=True).deployed
+    assert set(ledger.promises()["state"]) == {"broken"}
+    assert ledger.verify().intact
+
+
+def test_a_member_of_the_space_is_bad_luck_at_worst(ledger, run):
+    rce, result = run
+    ledger.record(result)
+    drawn = rce.fresh_draw(5, role="deployment").models
+    assert not any(ledger.recheck(model, run=rce, dry_run=True).beyond for model in drawn)
+    assert ledger.history()["kind"].tolist().count("rechecked") == 0
+
+
+def test_a_broken_promise_stays_open_and_is_broken_once(ledger, run):
+    ledger.record(run[1])
+    for _ in range(2):
+        ledger.recheck(Constant("no"))
+    assert ledger.history()["kind"].tolist().count("broken") == len(ledger.promises())
+    assert ledger.recheck(Constant("yes")).counts["held"] == len(ledger.promises())
+
+
+def test_what_has_expired_is_noted_once_and_binds_no_longer(ledger, run, clock):
+    names = ledger.record(run[1], expires="2026-03-31")
+    clock.advance(days=60)
+    assert ledger.recheck(Constant("no")).counts == {"held": 0, "broken": 0, "expired": len(names), "unscored": 0}
+    assert ledger.recheck(Constant("no")).promises == ()
+    assert ledger.history(names[0])["kind"].tolist() == ["issued", "expired"]
+
+
+def test_erased_and_withdrawn_promises_are_left_out(ledger, run):
+    names = ledger.record(run[1])
+    ledger.erase(names[0])
+    ledger.withdraw(names[1])
+    assert len(ledger.recheck(Constant("yes")).promises) == len(names) - 2
+    assert ledger.verify().intact
+
+
+def test_a_model_of_other_classes_or_columns_cannot_score(ledger, run):
+    ledger.record(run[1])
+    other = ledger.recheck(Constant("maybe", classes=("maybe", "never")), run=run[0])
+    assert other.counts["unscored"] == len(other.promises)
+    assert other.gate is None
+    assert other.reasons[0] == "the new model does not know the class 'yes'"
+    narrow = LogisticRegression().fit(X[["income"]], Y)
+    assert "the new model cannot take these columns: ValueError" in ledger.recheck(narrow).reasons[0]
+    with pytest.raises(InvalidInput, match="`model` must have `predict`, or be a Series of predictions; got int"):
+        ledger.recheck(3)
+
+
+def test_predictions_of_any_system_are_looked_up_by_promise_or_by_row(ledger, run):
+    names = ledger.record(run[1])
+    rows = ledger.promises()["name"]
+    by_promise = pd.Series("yes", index=names).drop(names[0])
+    found = ledger.recheck(by_promise)
+    assert found.counts["held"] == len(names) - 1
+    assert found.reasons[0] == f"there is no prediction for {names[0]!r}"
+    assert ledger.recheck(pd.Series("no", index=rows.tolist()), run=run[0]).counts["broken"] == len(names)
+    with pytest.raises(InvalidInput, match="must have each name once"):
+        ledger.recheck(pd.Series("yes", index=[1, 1]))
+
+
+def test_a_recheck_is_told_as_table_json_and_junit(ledger, run):
+    ledger.record(run[1], cohort="<b>&\x00")
+    found = ledger.recheck(Constant("no"), run=run[0], name="a <model> & \x1b[31m")
+    assert found.to_frame()["outcome"].tolist() == ["broken"] * len(found.promises)
+    document = json.loads(json.dumps(found.to_plain(), allow_nan=False))
+    assert document["gate"]["beyond"]
+    assert len(document["gate"]["audit_shares"]) == 59
+    suite = ElementTree.fromstring(found.to_junit())
+    assert suite.get("failures") == str(len(found.promises) + 1)
+    assert len(suite.findall("testcase/failure")) == len(found.promises) + 1
+    lucky = ElementTree.fromstring(ledger.recheck(Constant("no")).to_junit())
+    assert lucky.get("failures") == "0"
+    assert len(lucky.findall("testcase/skipped")) == len(found.promises) == int(lucky.get("skipped"))
+
+
+def test_a_ledger_opened_to_be_read_is_rechecked_without_a_record(tmp_path, run):
+    with brce.Ledger(tmp_path / "p.db") as ledger:
+        ledger.record(run[1])
+        head = ledger.head()
+    with brce.Ledger(tmp_path / "p.db", read_only=True) as ledger:
+        assert ledger.recheck(Constant("no")).counts["broken"] > 0
+        assert ledger.head() == head
+
+
+def test_equal_shares_never_make_the_gate_fire():
+    same = np.ones((10, 59), dtype=bool)
+    assert rank(np.ones(10, dtype=bool), same).p == 1.0
+    few = rank(np.ones(10, dtype=bool), np.zeros((10, 18), dtype=bool))
+    assert few.p == 1 / 19
+    assert not few.beyond
+    assert "too few audit members to tell" in str(few)
+    with pytest.raises(InvalidInput, match="`audit_broken` must have one row per promise"):
+        rank(np.ones(3, dtype=bool), same)
+
+
+def test_under_the_declared_space_the_gate_fires_in_five_percent_at_most():
+    rng = np.random.default_rng(1)
+    fired = 0
+    for _ in range(2000):
+        luck = rng.beta(1, 12, size=60)  # every model has its own share of promises to break
+        broken = rng.random((70, 60)) < luck
+        fired += rank(broken[:, 0], broken[:, 1:]).beyond
+    assert fired / 2000 <= 0.065  # 0.05 and three standard errors
+    assert fired / 2000 >= 0.02
