@@ -89,11 +89,12 @@ def test_a_model_beyond_the_declared_space_is_said_to_be_so_and_breaks_nothing_u
     assert ledger.verify().intact
 
 
-def test_a_member_of_the_space_is_bad_luck_at_worst(ledger, run):
+def test_members_of_the_space_are_bad_luck_at_worst_but_for_a_few(ledger, run):
     rce, result = run
     ledger.record(result)
-    drawn = rce.fresh_draw(5, role="deployment").models
-    assert not any(ledger.recheck(model, run=rce, dry_run=True).beyond for model in drawn)
+    drawn = rce.fresh_draw(40, role="deployment").models
+    alarms = sum(ledger.recheck(model, run=rce, dry_run=True).beyond for model in drawn)
+    assert alarms <= 6  # each fires with a chance of 5 % at most: more than 6 of 40 with one of 1 %
     assert ledger.history()["kind"].tolist().count("rechecked") == 0
 
 

@@ -78,7 +78,7 @@ def rank(broken: BoolArray, audit_broken: BoolArray) -> Gate:
     >>> rng = np.random.default_rng(0)
     >>> audit = rng.random((70, 59)) < 0.04
     >>> print(rank(np.zeros(70, dtype=bool), audit))
-    The new model breaks 0.0% of 70 promises, the 59 audit members 4.0% on average and 11.4% at most (p = 1): all
+    The new model breaks 0.0% of 70 promises, the 59 audit members 4.1% on average and 11.4% at most (p = 1): all
     promises hold.
     >>> rank(rng.random(70) < 0.3, audit).beyond
     True
