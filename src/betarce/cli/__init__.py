@@ -8,6 +8,7 @@ from betarce.cli.demo import demo
 from betarce.cli.explain import explain
 from betarce.cli.figures import figures
 from betarce.cli.init import init
+from betarce.cli.ledger import ledger
 from betarce.cli.report import report
 from betarce.cli.reproduce import reproduce
 from betarce.cli.size import size
@@ -39,3 +40,4 @@ def main(
 
 for command in (demo, init, explain, report, size, figures, reproduce):
     app.command()(command)
+app.add_typer(ledger, name="ledger")
