@@ -102,6 +102,7 @@ IN_NAMESPACES = {
         "Head",
         "Integrity",
         "Ledger",
+        "Monitor",
         "Problem",
         "Promise",
         "PublicKey",

@@ -9,6 +9,7 @@ from betarce.cli.explain import explain
 from betarce.cli.figures import figures
 from betarce.cli.init import init
 from betarce.cli.ledger import ledger
+from betarce.cli.monitor import monitor
 from betarce.cli.report import report
 from betarce.cli.reproduce import reproduce
 from betarce.cli.size import size
@@ -38,6 +39,6 @@ def main(
     """
 
 
-for command in (demo, init, explain, report, size, figures, reproduce):
+for command in (demo, init, explain, monitor, size, figures, reproduce, report):
     app.command()(command)
 app.add_typer(ledger, name="ledger")

@@ -7,6 +7,7 @@ from betarce.ledger.heads import load_head, save_head
 from betarce.ledger.integrity import Integrity, Problem
 from betarce.ledger.keys import PublicKey, SigningKey
 from betarce.ledger.ledger import Ledger
+from betarce.ledger.monitor import Monitor
 from betarce.ledger.promises import Promise
 from betarce.ledger.recheck import Recheck
 from betarce.ledger.statement import Statement, read_statement
@@ -17,6 +18,7 @@ __all__ = [
     "Head",
     "Integrity",
     "Ledger",
+    "Monitor",
     "Problem",
     "Promise",
     "PublicKey",

@@ -21,6 +21,7 @@ from betarce.ledger.grounds import grounds_of, versions
 from betarce.ledger.heads import check_head
 from betarce.ledger.integrity import Integrity, check_chain
 from betarce.ledger.keys import SigningKey
+from betarce.ledger.monitor import Monitor, read_monitor
 from betarce.ledger.promises import (
     Promise,
     State,
@@ -280,6 +281,11 @@ class Ledger:
         with self._store.reading() as connection:
             chosen = None if promise is None else find_promise(connection, promise, self._now()).id
             return history_frame(connection, chosen)
+
+    def monitor(self) -> Monitor:
+        """Compare what was promised with what models in use have kept; each of their re-checks is one deployment."""
+        with self._store.reading() as connection:
+            return read_monitor(connection, self._now())
 
     def head(self) -> Head:
         """Give the end of the chain: keep it elsewhere, and `verify` can tell later whether anything was changed."""
