@@ -39,6 +39,6 @@ def main(
     """
 
 
-for command in (demo, init, explain, monitor, size, figures, reproduce, report):
+for command in (demo, init, explain, report, monitor, size, figures, reproduce):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
