@@ -211,7 +211,7 @@ def test_members_are_not_asked_about_points_that_are_out():
 
     ensemble = Ensemble([Counting(2.0) for _ in range(32)], [0, 1])
     ensemble.reaches(np.zeros((100, 1)), 1, 32)
-    assert sum(asked) == 100 * ensemble_module._BLOCK
+    assert sum(asked) == 100 * ensemble_module.BLOCK
 
 
 def test_a_large_batch_is_cut_into_chunks(monkeypatch):
@@ -220,7 +220,7 @@ def test_a_large_batch_is_cut_into_chunks(monkeypatch):
     sizes = []
     scores = StackedGroup.margins
     monkeypatch.setattr(StackedGroup, "margins", lambda self, X, *rest: sizes.append(len(X)) or scores(self, X, *rest))
-    monkeypatch.setattr(ensemble_module, "_CHUNK", 60)
+    monkeypatch.setattr(ensemble_module, "CHUNK", 60)
     np.testing.assert_allclose(Ensemble(models, [0, 1]).margins(X, 1), whole)
     assert max(sizes) == 60 // (3 * 2)
     assert sum(sizes) == len(X)

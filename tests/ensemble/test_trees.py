@@ -164,7 +164,7 @@ def test_all_traversals_give_the_same_sums_to_the_bit(
     X = _points(kernel, _data(n_classes)[0], n=300)
     masked = kernel.scores(X, slice(None))
     walker = replace(kernel)
-    walker.__dict__.update({"_masked": None, "_masked_whole": None})
+    walker.__dict__.update({"masked": None, "masked_whole": None})
     walked = walker.scores(X, slice(None))
     monkeypatch.setattr(traversal, "compiled", lambda: None)
     np.testing.assert_array_equal(walked, masked)

@@ -154,9 +154,9 @@ def test_weights_of_the_genetic_method_change_what_it_breeds(calls):
 @needs_dice
 def test_the_genetic_method_of_dice_ml_still_ignores_what_is_not_offered(calls, monkeypatch):
     plain = explain(GENETIC, rows=[0]).points
-    own = Dice._options
+    own = Dice.options
     ignored = {"diversity_weight": 1e6, "categorical_penalty": 1e6, "posthoc_sparsity_param": 1.0}
-    monkeypatch.setattr(Dice, "_options", lambda self, view: own(self, view) | ignored)
+    monkeypatch.setattr(Dice, "options", lambda self, view: own(self, view) | ignored)
     np.testing.assert_array_equal(explain(GENETIC, rows=[0]).points, plain)
     assert calls[-1]["diversity_weight"] == 1e6
 

@@ -191,15 +191,15 @@ def test_it_is_more_plausible_than_growing_spheres():
 
 
 def test_the_middle_of_an_edge_is_that_of_its_ends_for_names_too():
-    graph = Face()._chart(Problem(Ensemble([Linear()], [0, 1]), FEATURES, POINTS, np.zeros(len(POINTS)))).graph
+    graph = Face().chart(Problem(Ensemble([Linear()], [0, 1]), FEATURES, POINTS, np.zeros(len(POINTS)))).graph
     names = np.array([column.is_nominal for column in FEATURES.columns])
     codes = POINTS[:, names].astype(int)[:, 0]
     spread = np.hstack([POINTS[:, ~names] / FEATURES.scale[~names], np.eye(3)[codes] / np.sqrt(2)])
-    edges = graph._edges
+    edges = graph.edges
     middles = (spread[edges.tails] + spread[edges.heads]) / 2
     squares = np.square(middles[:, None] - spread).sum(axis=2)
-    expected = np.log(np.exp(-squares / (2 * graph._bandwidth**2)).sum(axis=1))
-    np.testing.assert_allclose(graph._log_density(POINTS, edges), expected, atol=1e-9)
+    expected = np.log(np.exp(-squares / (2 * graph.bandwidth**2)).sum(axis=1))
+    np.testing.assert_allclose(graph.log_density(POINTS, edges), expected, atol=1e-9)
     np.testing.assert_allclose(edges.lengths, np.linalg.norm(spread[edges.tails] - spread[edges.heads], axis=1))
 
 
@@ -263,7 +263,7 @@ def test_the_seed_says_which_rows_are_used():
     one, same, other = (explain(Face(fraction=0.2, seed=s), problem, originals).points for s in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
-    assert len(Face(fraction=0.2)._chart(problem).index) == 60
+    assert len(Face(fraction=0.2).chart(problem).index) == 60
 
 
 def test_equal_rows_are_no_obstacle():
@@ -295,8 +295,8 @@ def test_missing_values_are_no_obstacle():
 def test_the_graph_is_built_once_and_goes_with_its_problem():
     problem = problem_of(unit_square(100, seed=1), Linear())
     explain(Face(), problem, np.array([[0.2, 0.2]]))
-    assert Face()._chart(problem) is Face()._chart(problem)
-    assert Face()._chart(problem) is not Face(n_neighbors=3)._chart(problem)
+    assert Face().chart(problem) is Face().chart(problem)
+    assert Face().chart(problem) is not Face(n_neighbors=3).chart(problem)
     gone = weakref.ref(problem)
     del problem
     gc.collect()

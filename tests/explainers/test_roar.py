@@ -94,7 +94,7 @@ def test_a_linear_model_gives_its_own_weights_and_an_opaque_one_is_fitted():
     pictures = []
     for problem in (PROBLEM, problem_of(Opaque(linear_model(WEIGHTS, INTERCEPT)), X)):
         slope = Slope.of(ORIGINALS[:5], targets, problem, problem.features.box(ORIGINALS[:5]))
-        pictures.append(Roar(n_samples=2000)._line(slope, list(range(5)))[0])
+        pictures.append(Roar(n_samples=2000).line(slope, list(range(5)))[0])
     exact, fitted = pictures
     assert exact.exact.all()
     assert not fitted.exact.any()

@@ -154,7 +154,7 @@ def test_what_is_found_is_stable_under_fresh_noise_and_more_stable_than_the_base
     problem = linear_problem(C=10.0)
     result, targets = explain(explainer, problem)
     base, _ = explain(GrowingSpheres(), problem)
-    measure = explainer._criterion.measure
+    measure = explainer.criterion.measure
     assert result.found.all()
     fresh = stability(problem, result.points, targets, measure=measure, n_samples=20_000, random_state=99)
     before = stability(problem, base.points, targets, measure=measure, n_samples=20_000, random_state=99)
@@ -203,7 +203,7 @@ def test_the_point_lies_on_the_way_from_the_base_to_a_training_row():
     problem = linear_problem(C=10.0)
     base, targets = explain(GrowingSpheres(), problem)
     result, _ = explain(RobX(tau=0.7), problem)
-    shares = RobX()._walk.shares
+    shares = RobX().walk.shares
     for start, end, mask in zip(base.points, result.points, targets, strict=True):
         rows = problem.X_train[problem.is_target(problem.X_train, np.tile(mask, (300, 1)))]
         met = start + shares[:, None, None] * (rows - start)
@@ -211,7 +211,7 @@ def test_the_point_lies_on_the_way_from_the_base_to_a_training_row():
 
 
 def test_the_last_step_arrives_and_each_goes_a_share_of_what_is_left():
-    shares = RobX(step=0.25, max_steps=4)._walk.shares
+    shares = RobX(step=0.25, max_steps=4).walk.shares
     np.testing.assert_allclose(shares, [0, 0.25, 0.4375, 0.578125, 1])
 
 
@@ -251,7 +251,7 @@ def test_training_rows_are_looked_at_once_and_forgotten_with_the_problem(monkeyp
     problem = linear_problem(C=10.0)
     explain(RobX(), problem)
     asked = []
-    monkeypatch.setattr(walking_module._StableRows, "_find_out", lambda *args: asked.append(args))
+    monkeypatch.setattr(walking_module.StableRows, "find_out", lambda *args: asked.append(args))
     explain(RobX(), problem)
     assert not asked
     ghost = weakref.ref(problem)
@@ -320,13 +320,13 @@ def test_climbing_a_network_reaches_stability_close_by():
 
 
 def test_the_gradient_is_that_of_the_stability():
-    from betarce.explainers.trex import _gradient
+    from betarce.explainers.trex import stability_gradient
 
     problem = linear_problem(C=10.0)
     criterion = Criterion("trex", n_samples=100)
     test = StabilityTest(problem, criterion, np.tile([False, True], (5, 1)), criterion.noise(problem.features, 0)[None])
     points, rows = problem.X_train[:5], np.arange(5)
-    gradient = _gradient(points, rows, test)
+    gradient = stability_gradient(points, rows, test)
     for j in range(3):
         step = 1e-6 * (np.arange(3) == j)
         slope = (test.stability(points + step, rows) - test.stability(points - step, rows)) / 2e-6

@@ -18,8 +18,8 @@ from betarce.ensemble.unreadable import Unreadable, reading
 from betarce.errors import InvalidInput, SlowMembers
 from betarce.features.readings import Readable
 
-_CHUNK = 1 << 22  # floats that one chunk of an evaluation may hold: 32 MiB
-_BLOCK = 8  # members asked between two looks at which points are still in the running
+CHUNK = 1 << 22  # floats that one chunk of an evaluation may hold: 32 MiB
+BLOCK = 8  # members asked between two looks at which points are still in the running
 
 
 class Group(Protocol):
@@ -194,9 +194,9 @@ class Ensemble:
         spare = np.full(len(X), len(self) - quorum)
         alive = np.flatnonzero(spare >= 0)
         for _, group in self.groups:
-            for start in range(0, len(group.models), _BLOCK):
-                block = slice(start, start + _BLOCK)
-                for rows in _chunks(len(alive), _BLOCK, group.width):
+            for start in range(0, len(group.models), BLOCK):
+                block = slice(start, start + BLOCK)
+                for rows in _chunks(len(alive), BLOCK, group.width):
                     points = alive[rows.ravel()]
                     agree = _accepted(wanted, points, group.labels(X[points], block))
                     spare[points] -= agree.shape[1] - agree.sum(axis=1)
@@ -298,7 +298,7 @@ def _slow(reasons: Sequence[str]) -> str:
 
 
 def _chunks(n: int, members: int, width: int) -> Iterator[IntArray]:
-    """Split rows so that a chunk stays within `_CHUNK` floats; column vectors, to be paired with members."""
-    size = max(1, _CHUNK // (members * width))
+    """Split rows so that a chunk stays within `CHUNK` floats; column vectors, to be paired with members."""
+    size = max(1, CHUNK // (members * width))
     for start in range(0, n, size):
         yield np.arange(start, min(n, start + size))[:, None]

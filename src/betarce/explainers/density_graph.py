@@ -75,12 +75,12 @@ class DensityGraph:
         indices, distances = nearest(features, nodes, nodes, n_neighbors + 1, norm="l2")
         last = distances[:, -1]
         self.epsilon = float(np.quantile(last, 0.9)) if epsilon is None else epsilon
-        self._bandwidth = max(float(np.median(last)) if bandwidth is None else bandwidth, _SHORTEST)
+        self.bandwidth = max(float(np.median(last)) if bandwidth is None else bandwidth, _SHORTEST)
         edges = self._within(nodes) if by_radius else _listed(indices, distances)
         edges = _once(edges, len(nodes))
-        heights = self._log_density(nodes, edges)
+        heights = self.log_density(nodes, edges)
         self._full = float(np.quantile(heights, _DENSEST)) if len(heights) else 0.0
-        self._edges = edges
+        self.edges = edges
         self._costs = self._cost(edges, heights)
         self.rank = _share_below(self._node_density(last))
 
@@ -102,14 +102,14 @@ class DensityGraph:
             edges = self._within(points)
         else:
             edges = _listed(*nearest(self._features, points, self.nodes, self._n_neighbors, norm="l2"))
-        return edges, self._cost(edges, self._log_density(points, edges))
+        return edges, self._cost(edges, self.log_density(points, edges))
 
     # Costs
 
     def _cost(self, edges: Edges, heights: FloatArray) -> FloatArray:
         return np.asarray(np.maximum(edges.lengths * (1 + np.maximum(self._full - heights, 0)), _SHORTEST))
 
-    def _log_density(self, points: FloatArray, edges: Edges) -> FloatArray:
+    def log_density(self, points: FloatArray, edges: Edges) -> FloatArray:
         """Estimate the logarithm of the density along edges from points to nodes, up to a constant."""
         if self._density == "uniform" or not len(edges.lengths):
             return np.zeros(len(edges.lengths))
@@ -119,7 +119,7 @@ class DensityGraph:
 
     def _kernel_density(self, points: FloatArray, edges: Edges) -> FloatArray:
         used, heads = np.unique(edges.heads, return_inverse=True)
-        width = 4 * self._bandwidth**2
+        width = 4 * self.bandwidth**2
         total = np.zeros(len(edges.lengths))
         for first in range(0, len(self._support), _COLUMNS):
             support = self._support[first : first + _COLUMNS]
@@ -163,7 +163,7 @@ class DensityGraph:
         """Build the graph; points follow the nodes and are only left, never entered."""
         from scipy.sparse import csr_array
 
-        own, n = self._edges, len(self.nodes)
+        own, n = self.edges, len(self.nodes)
         tails, heads, weights = [own.tails, own.heads], [own.heads, own.tails], [self._costs, self._costs]
         if edges is not None and costs is not None:
             tails, heads, weights = [*tails, n + edges.tails], [*heads, edges.heads], [*weights, costs]

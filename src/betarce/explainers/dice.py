@@ -169,14 +169,14 @@ class Dice:
             features_to_vary=list(ranges),
             permitted_range=ranges,
             stopping_threshold=self.stopping_threshold,
-            **self._options(asked.view),
+            **self.options(asked.view),
         )
         answer = found.cf_examples_list[0]
         # Taking values back may lose the class, so what stood before is a proposal too.
         frames = [frame for frame in (answer.final_cfs_df, answer.final_cfs_df_sparse) if frame is not None]
         return np.concatenate([asked.points(frame) for frame in frames])
 
-    def _options(self, view: View) -> dict[str, Any]:
+    def options(self, view: View) -> dict[str, Any]:
         given = {theirs: getattr(self, ours) for ours, theirs in _OPTIONS[self.method].items()}
         options = {name: value for name, value in given.items() if value is not None}
         if "posthoc_search" in _OPTIONS[self.method]:

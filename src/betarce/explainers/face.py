@@ -136,7 +136,7 @@ class Face:
         rows = trials.open
         if not rows.size:
             return trials.explained(reasons)
-        chart = self._chart(problem)
+        chart = self.chart(problem)
         for wanted, places in by_target(targets[rows]):
             exits = chart.exits(wanted, self, problem)
             texts = self._walk(trials, rows[places], originals, chart, exits)
@@ -202,7 +202,7 @@ class Face:
             "into what is allowed. Raise `n_candidates`, or loosen `features`."
         )
 
-    def _chart(self, problem: Problem) -> "_Chart":
+    def chart(self, problem: Problem) -> "_Chart":
         return problem.cached(("face", self), lambda: self._built(problem))
 
     def _built(self, problem: Problem) -> "_Chart":

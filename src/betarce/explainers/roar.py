@@ -113,7 +113,7 @@ class Roar:
         """Find a counterfactual for each row."""
         slope = Slope.of(originals, targets, problem, box)
         found = np.zeros(len(originals), dtype=bool)
-        line, spent = self._line(slope, seeds)
+        line, spent = self.line(slope, seeds)
         points = originals.copy()
         rows = np.flatnonzero(slope.slides.any(axis=1))
         for attempt in range(self.max_retries + 1):
@@ -143,7 +143,7 @@ class Roar:
             for exact in line.exact
         ]
 
-    def _line(self, slope: Slope, seeds: Sequence[int]) -> tuple["Line", IntArray]:
+    def line(self, slope: Slope, seeds: Sequence[int]) -> tuple["Line", IntArray]:
         """Give each row its linear model, and the evaluations that it took."""
         features = slope.problem.features
         known = ~features.is_nominal & ~np.isnan(slope.originals)

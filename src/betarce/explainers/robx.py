@@ -88,14 +88,14 @@ class RobX:
 
     def __post_init__(self) -> None:
         check_explainer(self.base)
-        _ = self._criterion, self._walk
+        _ = self.criterion, self.walk
 
     @property
-    def _criterion(self) -> Criterion:
+    def criterion(self) -> Criterion:
         return Criterion("robx", self.tau, self.variance, self.n_samples)
 
     @property
-    def _walk(self) -> Walk:
+    def walk(self) -> Walk:
         return Walk(self.n_neighbors, self.step, self.max_steps, self.line_search)
 
     def explain(
@@ -104,5 +104,5 @@ class RobX:
         """Find a stable counterfactual for each row."""
         based = base_points(self.base, originals, targets, problem, box, seeds)
         return move_until_stable(
-            based, originals, targets, problem, box, seeds, criterion=self._criterion, walk=self._walk
+            based, originals, targets, problem, box, seeds, criterion=self.criterion, walk=self.walk
         )

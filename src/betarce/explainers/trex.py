@@ -92,14 +92,14 @@ class TRex:
         steps = self.max_ascent_steps
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
             raise InvalidInput(f"`max_ascent_steps` must be a whole number >= 0; got {steps!r}.")
-        _ = self._criterion, self._walk
+        _ = self.criterion, self.walk
 
     @property
-    def _criterion(self) -> Criterion:
+    def criterion(self) -> Criterion:
         return Criterion("trex", self.tau, self.variance, self.n_samples)
 
     @property
-    def _walk(self) -> Walk:
+    def walk(self) -> Walk:
         return Walk(self.n_neighbors, self.step, self.max_steps, self.line_search)
 
     def explain(
@@ -115,8 +115,8 @@ class TRex:
             problem,
             box,
             seeds,
-            criterion=self._criterion,
-            walk=self._walk,
+            criterion=self.criterion,
+            walk=self.walk,
             refine=self._climb if climbs else None,
         )
 
@@ -133,7 +133,7 @@ class TRex:
             left = np.flatnonzero(climbing)
             if not left.size:
                 break
-            uphill = _gradient(hidden[left], rows[left], test) * features.scale * slides[left]
+            uphill = stability_gradient(hidden[left], rows[left], test) * features.scale * slides[left]
             length = np.linalg.norm(uphill, axis=1, keepdims=True)
             climbing[left[length[:, 0] == 0]] = False
             moved = hidden[left] + self.ascent_step * features.scale * uphill / np.maximum(length, 1e-300)
@@ -144,7 +144,7 @@ class TRex:
         return points, found
 
 
-def _gradient(points: FloatArray, rows: IntArray, test: StabilityTest) -> FloatArray:
+def stability_gradient(points: FloatArray, rows: IntArray, test: StabilityTest) -> FloatArray:
     """Give the gradient of R over some neighbours, shape (m, d)."""
     n = min(_GRADIENT_SAMPLES, test.criterion.n_samples)
     own, near, _ = test.probabilities(points, rows, 0, n)

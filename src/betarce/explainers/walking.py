@@ -241,7 +241,7 @@ class _Part:
             closest[i[near]] = distance[near, high - 1]
 
 
-class _StableRows:
+class StableRows:
     """Training rows that the model puts in one target, and which of them are stable, found out when needed."""
 
     def __init__(self, points: FloatArray) -> None:
@@ -266,25 +266,25 @@ class _StableRows:
             asked = np.unique(order[chosen & (verdict < 0)])
             if not asked.size:
                 break
-            self._find_out(asked, problem, criterion, mask)
+            self.find_out(asked, problem, criterion, mask)
         rows, places = np.nonzero(chosen)
         nearest = np.full((len(order), n), -1, dtype=np.intp)
         nearest[rows, rank[rows, places] - 1] = order[rows, places]
         return nearest
 
-    def _find_out(self, asked: IntArray, problem: Problem, criterion: Criterion, mask: BoolArray) -> None:
+    def find_out(self, asked: IntArray, problem: Problem, criterion: Criterion, mask: BoolArray) -> None:
         # One noise for all, from a seed of its own: the verdict does not depend on who asks.
         noise = criterion.noise(problem.features, 0)[None]
         test = StabilityTest(problem, criterion, np.tile(mask, (len(asked), 1)), noise)
         self.verdict[asked] = test.judge(self.points[asked], np.arange(len(asked)))
 
 
-def _stable_rows(test: StabilityTest, mask: BoolArray) -> _StableRows:
+def _stable_rows(test: StabilityTest, mask: BoolArray) -> StableRows:
     """Look the training rows of a target up; kept as long as the problem lives."""
     problem = test.problem
 
-    def find() -> _StableRows:
+    def find() -> StableRows:
         inside = problem.is_target(problem.X_train, np.tile(mask, (len(problem.X_train), 1)))
-        return _StableRows(problem.X_train[inside])
+        return StableRows(problem.X_train[inside])
 
     return problem.cached(("stable rows", test.criterion, mask.tobytes()), find)

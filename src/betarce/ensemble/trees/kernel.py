@@ -105,7 +105,7 @@ class TreeKernel:
     def _write_sums(self, X: FloatArray, holed: bool, first: int, last: int, sums: FloatArray) -> None:
         functions = traversal.compiled()
         forest, columns = (self.forest, self.columns) if holed else self._whole
-        masked = self._masked if holed else self._masked_whole
+        masked = self.masked if holed else self.masked_whole
         if functions is None:
             sums[:] = traversal.plain_sums(columns.values(X), forest, first, last)
             return
@@ -137,11 +137,11 @@ class TreeKernel:
         return replace(self.forest, feature=feature.astype(np.int32)), columns
 
     @cached_property
-    def _masked_whole(self) -> tuple[traversal.Cuts, traversal.MaskedForest] | None:
+    def masked_whole(self) -> tuple[traversal.Cuts, traversal.MaskedForest] | None:
         return traversal.masked_form(*self._whole)
 
     @cached_property
-    def _masked(self) -> tuple[traversal.Cuts, traversal.MaskedForest] | None:
+    def masked(self) -> tuple[traversal.Cuts, traversal.MaskedForest] | None:
         return traversal.masked_form(self.forest, self.columns)
 
 
