@@ -259,6 +259,7 @@ with brce.Ledger(sys.argv[1]) as ledger:
 """
 
 
+@pytest.mark.slow
 def test_processes_may_open_and_write_one_new_ledger_at_once(path):
     search = os.pathsep.join([str(Path(brce.__file__).parents[1]), str(HERE)])
     started = [
@@ -277,6 +278,7 @@ def test_processes_may_open_and_write_one_new_ledger_at_once(path):
         assert ledger.verify().intact
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")
 def test_writers_killed_in_the_middle_lose_nothing_that_was_acknowledged(path):
     def answers(name):
