@@ -1,8 +1,8 @@
 """How often does the gate of `Ledger.recheck` fire: under models of the declared space, and under real changes?
 
-``python bench/ledger_gate.py`` fits LightGBM on a mixed loan table of 700 rows, makes 70 promises, draws 59 audit members
-and simulates deployments: 200 models of the declared space; models trained after a tenth of all labels were flipped
-within a region; models trained after the meaning of a feature has changed.
+``python bench/ledger_gate.py`` fits LightGBM on a mixed loan table of 700 rows, makes 70 promises, draws 59 audit
+members and simulates deployments: 200 models of the declared space; models trained after a tenth of all labels were
+flipped within a region; models trained after the meaning of a feature has changed.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from betarce.datasets import load_loan
 from betarce.ledger import Gate, rank
 from betarce.models.recipe import Recipe, Retraining, Table
 from betarce.models.tabular import tabular_model
-from betarce.tables.csv_file import as_categories
 from betarce.seeding import derive, generator
+from betarce.tables.csv_file import as_categories
 
 N_ROWS, N_PROMISES, N_AUDIT = 700, 70, 59
 
