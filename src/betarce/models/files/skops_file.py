@@ -10,6 +10,8 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from betarce.errors import CorruptFile, InvalidInput, require
 from betarce.models.stored.trees import check_inside
 from betarce.storage.files import MOST_BYTES
@@ -17,6 +19,8 @@ from betarce.storage.files import MOST_BYTES
 _SCHEMA = "schema.json"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold
 _FAULTS = (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, ImportError)
+_SHARED = ("DictNode", "ListNode", "NdArrayNode", "ObjectNode", "TreeNode")
+_CONSTANTS = (*(f"{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64)), "bool", "str_")
 _HIST = "sklearn.ensemble._hist_gradient_boosting"
 _ALWAYS = (
     "betarce.models.network.Network",
@@ -127,12 +131,27 @@ def _canonical(content: bytes) -> bytes:
     numbers: dict[int, int] = {}
     names: dict[str, str] = {}
     schema = _renumbered(json.loads(files.pop(_SCHEMA)), numbers, names)
-    parts = {names[name]: part for name, part in files.items() if name in names}
+    parts = {names[name]: _without_gaps(part) for name, part in files.items() if name in names}
     parts[_SCHEMA] = json.dumps(schema, separators=(",", ":")).encode("ascii")
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(parts):
             archive.writestr(zipfile.ZipInfo(name, _DATE), parts[name])
+    return made.getvalue()
+
+
+def _without_gaps(content: bytes) -> bytes:
+    """Put zeros between the fields of an array of records, where memory may have held anything."""
+    if not content.startswith(b"\x93NUMPY"):
+        return content
+    array = np.load(io.BytesIO(content), allow_pickle=False)
+    if not array.dtype.names:
+        return content
+    clean = np.zeros(array.shape, dtype=array.dtype)
+    for name in array.dtype.names:
+        clean[name] = array[name]
+    made = io.BytesIO()
+    np.save(made, clean, allow_pickle=False)
     return made.getvalue()
 
 
@@ -144,9 +163,11 @@ def _renumbered(node: Any, numbers: dict[int, int], names: dict[str, str]) -> An
     if node.get("__loader__") == "SetNode":
         node = {**node, "content": sorted(node["content"], key=lambda part: str(part.get("content")))}
     found: dict[str, Any] = {}
+    # Which equal constants are one object is a matter of chance, and does not matter.
+    constant = node.get("__loader__") not in _SHARED or node.get("__class__") in _CONSTANTS
     for key, part in node.items():
         if key == "__id__" and isinstance(part, int):
-            found[key] = numbers.setdefault(part, len(numbers) + 1)
+            found |= {} if constant else {key: numbers.setdefault(part, len(numbers) + 1)}
         elif key == "file" and isinstance(part, str) and "__loader__" in node:
             found[key] = names.setdefault(part, f"{len(names)}.{part.rpartition('.')[2]}")
         else:

@@ -1,0 +1,75 @@
+"""`.safetensors` files: our network, its layers as tensors and the rest as text."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from betarce.errors import CorruptFile, InvalidInput, require
+from betarce.models.network import Network, rounding
+from betarce.storage.documents import parse_json
+from betarce.storage.values import plain, unplain
+
+_KIND = "network 1"
+_FAULTS = (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
+
+
+def to_safetensors(network: Network) -> bytes:
+    """Write a fitted network as the content of a `.safetensors` file, which other tools read too.
+
+    Raises
+    ------
+    InvalidInput
+        If it is no fitted network.
+    """
+    if type(network) is not Network or not hasattr(network, "weights_"):
+        raise InvalidInput(
+            f"A .safetensors file holds a fitted betarce.Network; got {type(network).__name__}. Other models go to "
+            ".skops files."
+        )
+    safetensors = require("safetensors.numpy", extra="models", purpose="A .safetensors file")
+    parameters = {name: plain(value, what=f"`{name}`") for name, value in network.get_params().items()}
+    about = {
+        "parameters": parameters,
+        "n_layers": len(network.weights_),
+        "best_epoch": int(network.best_epoch_),
+        "columns": [str(name) for name in getattr(network, "feature_names_in_", [])],
+        "classes": [plain(label, what="a class") for label in network.classes_.tolist()],
+        "dtype": network.classes_.dtype.str,
+    }
+    layers = {f"weights.{i}": layer for i, layer in enumerate(network.weights_)}
+    layers |= {f"biases.{i}": layer for i, layer in enumerate(network.biases_)}
+    layers["validation_losses"] = np.asarray(network.validation_losses_)
+    tensors = {name: np.ascontiguousarray(layer) for name, layer in layers.items()}
+    content: bytes = safetensors.save(tensors, metadata={"betarce": _KIND, "about": json.dumps(about)})
+    return content
+
+
+def from_safetensors(content: bytes) -> Network:
+    """Read the network that `to_safetensors` wrote; raise CorruptFile for anything else."""
+    safetensors = require("safetensors", extra="models", purpose="A .safetensors file")
+    tensors_of = require("safetensors.numpy", extra="models", purpose="A .safetensors file").load
+    try:
+        tensors = tensors_of(content)
+        metadata = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")].decode("utf-8"))["__metadata__"]
+        if metadata["betarce"] != _KIND:
+            raise CorruptFile(f"it holds {metadata['betarce']!r}, which this version of betarce does not know")
+        return _network(parse_json(metadata["about"]), tensors)
+    except (safetensors.SafetensorError, *_FAULTS) as error:
+        raise CorruptFile(f"it cannot be read as a network of betarce: {type(error).__name__}: {error}") from error
+
+
+def _network(about: Any, tensors: Any) -> Network:
+    network = Network(**{name: unplain(value) for name, value in about["parameters"].items()})
+    n = about["n_layers"]
+    network.weights_, network.biases_ = ([tensors[f"{kind}.{i}"] for i in range(n)] for kind in ("weights", "biases"))
+    network.validation_losses_, network.best_epoch_ = tensors["validation_losses"], int(about["best_epoch"])
+    network.classes_ = np.array([unplain(label) for label in about["classes"]], dtype=np.dtype(about["dtype"]))
+    network.n_features_in_ = len(network.weights_[0])
+    network.rounding_ = rounding(network.weights_, network.biases_)
+    answer = network.predict_proba(np.zeros((1, network.n_features_in_)))
+    if answer.shape != (1, len(network.classes_)) or network.classes_.dtype.kind not in "biufUO":
+        raise ValueError(f"it answers {answer.shape} for {len(network.classes_)} classes")
+    if about["columns"]:
+        network.feature_names_in_ = np.array(about["columns"], dtype=object)
+    return network
