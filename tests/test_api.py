@@ -49,6 +49,7 @@ TOP_LEVEL = [
     "RobustCounterfactual",
     "Verdicts",
     "compare",
+    "load",
     "read_rules",
     "write_rules",
 ]

@@ -12,7 +12,6 @@ import pandas as pd
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.features import FeatureSpace, Rule
-from betarce.features.rules import check_rule
 from betarce.posterior import Certificate, Guarantee
 from betarce.results.frames import as_pandas, changes, whole_frame
 from betarce.results.html import item_html, result_html
@@ -328,7 +327,7 @@ class Result(Sequence[RobustCounterfactual]):
         Returns
         -------
         DataFrame
-            One line a row, columns in two levels (or more, if those of the table have several): "original", "base",
+            One line per row, columns in two levels (or more, if those of the table have several): "original", "base",
             "robust" by feature, and "result".
         """
         return whole_frame({which: self.points(which) for which in get_args(Which)}, self._items)
@@ -395,9 +394,3 @@ class Result(Sequence[RobustCounterfactual]):
         from betarce.results.files import load
 
         return load(path)
-
-
-def own_rules(overrides: Sequence[Mapping[Any, Any] | None] | None, n_rows: int) -> list[dict[Any, Rule]]:
-    """Give what holds for each row alone, as rules by column."""
-    rows = [None] * n_rows if overrides is None else overrides
-    return [{name: check_rule(rule, name) for name, rule in (row or {}).items()} for row in rows]

@@ -19,14 +19,14 @@ from betarce.features.alignment import aligned_values
 from betarce.members import Draw, Members
 from betarce.posterior import Guarantee
 from betarce.results.made_with import MadeWith, made_with
-from betarce.results.result import Result, own_rules
+from betarce.results.result import Result
 from betarce.robustify.answering import Answering
 from betarce.robustify.audit import audit_frame
 from betarce.robustify.certify import Verdict, Verdicts, certify_points
 from betarce.robustify.fitting import FitStore, train
 from betarce.robustify.further_members import extended, fresh_draw, with_audit
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
-from betarce.robustify.rows import Rows
+from betarce.robustify.rows import Rows, own_rules
 from betarce.robustify.settings import check_features, check_guarantee
 from betarce.robustify.subject import Subject
 from betarce.robustify.tradeoff import Frontier, paper_ladders, tradeoff

@@ -1,6 +1,6 @@
 """The rows of one call as the user wrote them: read, named, and put in one order with all that was said about them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,9 @@ import pandas as pd
 
 from betarce.arrays import FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, RawTable, Rules, check_table, row_names
+from betarce.features import FeatureSpace, RawTable, Rule, Rules, check_table, row_names
 from betarce.features.alignment import aligned_rows, aligned_values
+from betarce.features.rules import check_rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,3 +151,9 @@ def _halve(
         middle = (start + stop) // 2
         _halve(features, table, what, start, middle, parts, unreadable)
         _halve(features, table, what, middle, stop, parts, unreadable)
+
+
+def own_rules(overrides: Sequence[Mapping[Any, Any] | None] | None, n_rows: int) -> list[dict[Any, Rule]]:
+    """Give what holds for each row alone, as rules by column."""
+    rows = [None] * n_rows if overrides is None else overrides
+    return [{name: check_rule(rule, name) for name, rule in (row or {}).items()} for row in rows]
