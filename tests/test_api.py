@@ -173,6 +173,7 @@ IN_NAMESPACES = {
         "RULE_SETS",
         "check_explainer_contract",
         "check_kernel_contract",
+        "check_rule_contract",
         "check_search_contract",
         "check_space_contract",
         "four_cases",

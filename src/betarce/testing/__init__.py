@@ -8,6 +8,7 @@ promise that was broken and the case on which it was.
 from betarce.testing.cases import RULE_SETS, Case, four_cases, rule_case, rule_cases
 from betarce.testing.explainers import check_explainer_contract
 from betarce.testing.kernels import check_kernel_contract
+from betarce.testing.rules import check_rule_contract
 from betarce.testing.searches import check_search_contract
 from betarce.testing.spaces import check_space_contract
 
@@ -16,6 +17,7 @@ __all__ = [
     "Case",
     "check_explainer_contract",
     "check_kernel_contract",
+    "check_rule_contract",
     "check_search_contract",
     "check_space_contract",
     "four_cases",

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -90,6 +90,12 @@ class Case:
             ]
         )
 
+    def under(self, features: FeatureSpace) -> "Case":
+        """Give the same case under other rules."""
+        other = replace(self, features=features)
+        vars(other)["model"] = self.model  # rules do not train it anew
+        return other
+
     @cached_property
     def model(self) -> Any:
         """The model that is explained."""
@@ -140,7 +146,8 @@ class Case:
         rng, rows = np.random.default_rng(2), self.subject.points
         some, others = (rows[rng.integers(0, len(rows), n)] for _ in range(2))
         between = self.features.blend(some, others, rng.random((n, 1)))
-        beyond = np.where(self.features.is_nominal, some, some + (some - others))
+        coded = np.array([column.levels is not None for column in self.features.columns])
+        beyond = np.where(coded, some, some + (some - others))
         return self.features.encode(self.features.decode(np.concatenate([some, between, beyond])))
 
     # For searches
