@@ -78,6 +78,7 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
         "features": features,
         "points": {"original": original, "base": base if status in BASED else None, "robust": robust},
         "runtime_s": float(rng.random()),
+        "base_agree": 5 if votes else None,
         "ladder": ladder,
     }
     return RobustCounterfactual(**(fields | parts))
@@ -262,7 +263,7 @@ FLOATS = st.floats(-1e100, 1e100)
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.tuples(FLOATS, st.text(max_size=5)), min_size=3, max_size=6),
+    st.lists(st.tuples(FLOATS, st.text(max_size=5)), min_size=3, max_size=6, unique=True),
     st.lists(st.one_of(st.integers(-(2**53), 2**53), st.text()), min_size=1, max_size=5),
     st.data(),
 )
@@ -557,6 +558,51 @@ def test_what_a_result_was_made_with_comes_back(explained, tmp_path):
     assert again.made_with["certifying_members"] == len(rce.members_.certifying)
     assert again.made_with["training_rows"] == 60
     assert again.made_with["betarce"] == brce.__version__
+
+
+def test_a_record_that_the_certificates_contradict_is_refused(explained):
+    for entry, reason in (
+        ({"space": "Seed()"}, r"its space is Bootstrap\(stratified=False\), not Seed\(\)"),
+        ({"certifying_members": 10_000}, "members voted, 10000 were there"),
+        ({"certify_on": "search", "search_members": len(explained[1][0].votes)}, "its voters are not of 'search'"),
+    ):
+        document = unseal(explained[1].to_json())
+        document["made_with"].update(entry)
+        with pytest.raises(CorruptFile, match=reason):
+            from_json(seal(document))
+
+
+def with_digest(certificate):
+    fields = {name: value for name, value in certificate.items() if name != "digest"}
+    return {**fields, "digest": digest(fields)}
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda vote: vote["guarantee"].update(confidence=0.75), "about another vote than that of row 0"),
+        (lambda vote: vote.update(space="Seed()"), "about another vote than that of row 0"),
+        (lambda vote: vote.update(members="search"), "about another vote than that of row 0"),
+    ],
+)
+def test_a_row_with_a_guarantee_of_its_own_is_refused(edit, reason, explained):
+    document = unseal(explained[1].to_json())
+    row = document["rows"][1]
+    edit(row["certificate"])
+    given = row["certificate"]["guarantee"]
+    guarantee = brce.Guarantee(**{**given, "prior": brce.Prior(**given["prior"])})
+    bound = guarantee.certify(row["certificate"]["n_agree"], row["certificate"]["n_models"]).lower_bound
+    row["certificate"] = with_digest({**row["certificate"], "lower_bound": bound})
+    with pytest.raises(CorruptFile, match=reason):
+        from_json(seal(document))
+
+
+def test_an_answer_that_changes_nothing_is_refused():
+    features = FeatureSpace.infer(TABLE)
+    start, base = features.encode(TABLE)[:2]
+    unmoved = Result([item(features, (start, base, start))], features)
+    with pytest.raises(CorruptFile, match="it has nothing to change, though it is not there yet"):
+        from_json(unmoved.to_json())
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def check_items(items: Sequence[RobustCounterfactual], features: FeatureSpace) -
         if item.certificate is not None:
             _check_vote(item, item.certificate, i)
         _check_ladder(item, i)
+    _check_together(items)
     _check_dtypes(items, features)
     _check_rules(items, features)
     _check_distances(items, features)
@@ -58,6 +59,7 @@ def _check_story(item: RobustCounterfactual, i: int) -> None:
     # A row that could not be read has no point of its own; every other one has.
     _refuse(i, f"its status {item.status!r} does not fit its points", certified != (item.points["robust"] is not None))
     _refuse(i, "its original is missing", certified and item.points["original"] is None)
+    _refuse(i, "its base is missing", certified and not _has(item, "base"))
     _refuse(i, "it has a base, but was not to have one", item.status == "base-not-found" and _has(item, "base"))
     _refuse(i, f"its reason {item.reason!r} does not fit its status", certified != (item.reason == ""))
     _refuse(i, f"no row wants {item.target!r}", not target or (None in target) != (item.status == "unreadable"))
@@ -67,7 +69,8 @@ def _check_story(item: RobustCounterfactual, i: int) -> None:
     _refuse(i, "its status allows no certificate", _vote_of(item) == "never" and item.certificate is not None)
     _refuse(i, "it has votes, but no certificate", item.certificate is None and bool(item.votes))
     _refuse(i, f"its evaluations are {item.n_evaluations}", item.n_evaluations < 0)
-    _refuse(i, "votes on its base do not fit", (item.base_agree is not None) > _has(item, "base"))
+    counted = item.certificate is not None and _has(item, "base")
+    _refuse(i, "votes on its base do not fit", (item.base_agree is not None) != counted)
     _refuse(i, f"its time is {item.runtime_s}", not (math.isnan(item.runtime_s) or 0 <= item.runtime_s < math.inf))
 
 
@@ -83,6 +86,38 @@ def _check_vote(item: RobustCounterfactual, vote: Certificate, i: int) -> None:
     _refuse(i, "its certificate names no space", not vote.space)
     _refuse(i, "its certificate names no point", not _FINGERPRINT.fullmatch(vote.point))
     _refuse(i, "its certificate is not for its point", robust is not None and vote.point != fingerprint(robust))
+
+
+def _check_together(items: Sequence[RobustCounterfactual]) -> None:
+    """Refuse rows of different calls: all rows of one have the same voters, guarantee and space."""
+    terms = [
+        (i, (vote.guarantee, vote.n_models, vote.members, vote.space))
+        for i, item in enumerate(items)
+        if (vote := item.certificate) is not None
+    ]
+    for i, each in terms:
+        _refuse(i, f"its certificate is about another vote than that of row {terms[0][0]}", each != terms[0][1])
+    wanted = [(i, label) for i, item in enumerate(items) if item.target is not None for label in _labels(item)]
+    for i, label in wanted:
+        first = wanted[0][1]
+        _refuse(i, f"it wants {label!r}, another kind of class than {first!r}", type(label) is not type(first))
+
+
+def check_record(items: Sequence[RobustCounterfactual], record: Mapping[str, str | int]) -> None:
+    """Refuse a record of how answers were made that their certificates contradict; one that is empty says nothing."""
+    if not record:
+        return
+    fresh = record["certify_on"] == "holdout"
+    voters = record["certifying_members" if fresh else "search_members"]
+    for i, item in enumerate(items):
+        if (vote := item.certificate) is not None:
+            _refuse(i, f"{vote.n_models} members voted, {voters} were there", vote.n_models != voters)
+            _refuse(i, f"its space is {vote.space}, not {record['space']}", vote.space != record["space"])
+            _refuse(i, f"its voters are not of {record['certify_on']!r}", (vote.members == "fresh") != fresh)
+
+
+def _labels(item: RobustCounterfactual) -> list[object]:
+    return item.target if isinstance(item.target, list) else [item.target]
 
 
 def _check_ladder(item: RobustCounterfactual, i: int) -> None:
@@ -166,13 +201,16 @@ def _derived_wrongly(features: FeatureSpace, robust: FloatArray, originals: Floa
 
 def _check_distances(items: Sequence[RobustCounterfactual], features: FeatureSpace) -> None:
     for i, item in enumerate(items):
-        robust = item.points["robust"]
-        for name, other in (("base", item.points["base"]), ("original", item.points["original"])):
+        robust, original = item.points["robust"], item.points["original"]
+        for name, other in (("base", item.points["base"]), ("original", original)):
             stated: float = getattr(item, f"distance_to_{name}")
             true = math.nan if robust is None or other is None else float(features.distance(robust, other))
             same = math.isclose(stated, true, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
             _refuse(i, f"its distance to the {name} is {true}, not {stated}", not (same or math.isnan(stated + true)))
             _refuse(i, f"its distance to the {name} is {true}, not {stated}", math.isnan(stated) != math.isnan(true))
+        if robust is not None and original is not None:
+            unmoved = not features.differs(robust, original).any()
+            _refuse(i, "it has nothing to change, though it is not there yet", unmoved)
 
 
 def _vote_of(item: RobustCounterfactual) -> str:

@@ -27,7 +27,7 @@ from betarce.features.stored import (
     to_plain,
 )
 from betarce.posterior import certificate_file
-from betarce.results.coherence import check_items
+from betarce.results.coherence import check_items, check_record
 from betarce.results.frames import as_pandas
 from betarce.results.ladder import Ladder
 from betarce.results.made_with import check_made_with
@@ -46,19 +46,20 @@ def to_json(result: Result) -> str:
 def from_json(text: str) -> Result:
     """Read a result; raise CorruptFile, with the reason alone, if it is not whole and consistent."""
     document = unseal(text)
-    writer = document.pop("written_by", "")
     if "betarce_result" not in document:
         raise CorruptFile("it is a file of betarce, but holds no result")
     check_format(document["betarce_result"], FORMAT, "result")
     with faults_are_corrupt("result"):
-        _typed(writer, str)
+        _typed(document.pop("written_by"), str)
         features = from_plain(document["features"])
         items = []
         for i, row in enumerate(document["rows"]):
             with faults_are_corrupt(f"row {i}"):
                 items.append(_row(row, features))
         check_items(items, features)
-        result = Result(items, features, check_made_with(document["made_with"]))
+        record = check_made_with(document["made_with"])
+        check_record(items, record)
+        result = Result(items, features, record)
         if not same_data(_document(result), document):
             raise CorruptFile("its readable part and its exact part differ")
         return result
