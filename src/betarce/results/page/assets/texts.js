@@ -64,7 +64,7 @@ export function effort(value) {
 }
 
 export function percent(share) {
-  return `${(Math.floor(share * 1000 + 1e-6) / 10).toString()} %`;
+  return `${Math.floor(share * 1000 + 1e-6) / 10}\u00a0%`;
 }
 
 // A share as a frequency, never more than it is: 9 in 10, 85 in 100.
