@@ -48,6 +48,7 @@ LAYERS: Sequence[Mapping[str, str]] = (
     },
     {
         "explainers": "Methods that make counterfactuals, one per file.",
+        "member_training": "Planned members trained in parallel.",
         "members": "Members drawn from a space and trained, each with a role.",
     },
     {

@@ -1,21 +1,15 @@
-"""Retrained members: drawn from a space, trained in parallel, and kept by role in one value."""
+"""Retrained members: drawn from a space, and kept by role in one value."""
 
-import time
-import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
-from joblib import delayed, effective_n_jobs
-
-from betarce.engines.processes import parallel
 from betarce.ensemble import Ensemble
-from betarce.errors import InvalidInput, MemberFailed, MemberWarning
-from betarce.models.recipe import Outcome, Recipe, Retraining, Table
-from betarce.progress import progress, say
+from betarce.errors import InvalidInput
+from betarce.member_training import MemberStore, report_failures, report_warnings, train_members
+from betarce.models.recipe import Outcome, Recipe, Table
 from betarce.seeding import derive, generator
-from betarce.spaces import Given, Job, Space, Trainer
+from betarce.spaces import Given, Job, Space
 
 Role = Literal["search", "certifying", "audit"]
 """What members are for: they steer the search, decide on what it found, or measure what was promised."""
@@ -215,16 +209,6 @@ class Members:
         return replace(self, audit=audit, origins=named)
 
 
-class MemberStore(Protocol):
-    """Where models are kept as they are trained, so that work that was stopped can go on."""
-
-    def kept(self, name: str) -> Outcome | None:
-        """Give what became of a model; None if it is not known yet."""
-
-    def keep(self, name: str, outcome: Outcome) -> None:
-        """Keep what became of a model."""
-
-
 def draw_members(
     space: Space,
     recipe: Recipe,
@@ -278,9 +262,9 @@ def draw_members(
         return deal(there, sizes, seed=seed)
     jobs = {role: plan_members(space, recipe, table, role, n, seed=seed) for role, n in sizes.items()}
     everything = [job for role in jobs.values() for job in role]
-    outcomes = _train(everything, table, n_jobs=n_jobs, verbose=verbose, announce=announce, store=store)
-    _report_failures(everything, outcomes)
-    _report_warnings(everything, outcomes)
+    outcomes = train_members(everything, table, n_jobs=n_jobs, verbose=verbose, announce=announce, store=store)
+    report_failures(everything, outcomes)
+    report_warnings(everything, outcomes)
     return {
         role: Draw([_trained(outcomes[job.retraining.name]) for job in planned], origins_of(planned))
         for role, planned in jobs.items()
@@ -321,86 +305,3 @@ def deal(there: Draw, sizes: Mapping[str, int], *, seed: int) -> dict[str, Draw]
 def _trained(outcome: Outcome) -> object:
     assert outcome.model is not None  # failures were reported before
     return outcome.model
-
-
-def _train(
-    jobs: Sequence[Job],
-    table: Table,
-    *,
-    n_jobs: int | None,
-    verbose: int,
-    announce: Callable[[float], str] | None = None,
-    store: MemberStore | None = None,
-) -> dict[str, Outcome]:
-    by_trainer: dict[Trainer, list[Retraining]] = defaultdict(list)
-    for job in jobs:
-        by_trainer[job.trainer].append(job.retraining)
-    batches = [(trainer, batch) for trainer, work in by_trainer.items() for batch in trainer.batches(work)]
-    outcomes, batches = _kept(batches, store)
-
-    def take(batch: Sequence[Retraining], trained: Sequence[Outcome]) -> None:
-        for retraining, outcome in zip(batch, trained, strict=True):
-            outcomes[retraining.name] = outcome
-            if store is not None and outcome.model is not None:
-                store.keep(retraining.name, outcome)
-
-    if announce is not None and verbose >= 0 and batches:
-        left = len(jobs) - len(outcomes)
-        trainer, batch = batches.pop(0)
-        started = time.perf_counter()
-        first = trainer.train(table, batch)
-        seconds = (time.perf_counter() - started) * left / len(batch) / min(effective_n_jobs(n_jobs), left)
-        take(batch, first)
-        say(announce(seconds), verbose=verbose)
-    workers = parallel(n_jobs, return_as="generator")
-    with progress("Training members", total=len(jobs), verbose=verbose) as advance:
-        advance(len(outcomes))
-        results = workers(delayed(trainer.train)(table, batch) for trainer, batch in batches)
-        for (_, batch), trained in zip(batches, results, strict=True):
-            take(batch, trained)
-            advance(len(batch))
-    return outcomes
-
-
-_Batch = tuple[Trainer, list[Retraining]]
-
-
-def _kept(batches: list[_Batch], store: MemberStore | None) -> tuple[dict[str, Outcome], list[_Batch]]:
-    """Give what is known already, and the batches that are left; one that is not known whole is trained whole."""
-    outcomes: dict[str, Outcome] = {}
-    left = []
-    for trainer, batch in batches:
-        kept = {} if store is None else {retraining.name: store.kept(retraining.name) for retraining in batch}
-        known = {name: outcome for name, outcome in kept.items() if outcome is not None}
-        if len(known) == len(batch):
-            outcomes.update(known)
-        else:
-            left.append((trainer, batch))
-    return outcomes, left
-
-
-def _report_failures(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> None:
-    failed = [job.retraining for job in jobs if outcomes[job.retraining.name].model is None]
-    if not failed:
-        return
-    first = failed[0]
-    seeds = [retraining.seed for retraining in failed]
-    shown = ", ".join(f"{retraining.name} (seed {retraining.seed})" for retraining in failed[:5])
-    raise MemberFailed(
-        f"{len(failed)} of {len(jobs)} members could not be trained: {shown}{', ...' * (len(failed) > 5)}. "
-        f"The first said: {outcomes[first.name].error}. The {len(jobs) - len(failed)} others are in `error.members`; "
-        "to go on with them alone pass space=betarce.Given(error.members).",
-        members=[outcome.model for outcome in outcomes.values() if outcome.model is not None],
-        seeds=seeds,
-    )
-
-
-def _report_warnings(jobs: Sequence[Job], outcomes: Mapping[str, Outcome]) -> None:
-    warned = [job.retraining for job in jobs if outcomes[job.retraining.name].warning]
-    if warned:
-        warnings.warn(
-            f"{len(warned)} of {len(jobs)} members were trained with warnings. The first, of {warned[0].name} "
-            f"(seed {warned[0].seed}): {outcomes[warned[0].name].warning}",
-            MemberWarning,
-            stacklevel=4,
-        )

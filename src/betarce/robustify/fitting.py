@@ -6,7 +6,8 @@ from betarce.checks import check_n_jobs, check_verbose
 from betarce.explainers import check_explainer
 from betarce.features import FeatureSpace, check_table
 from betarce.features.alignment import check_labels_in_order
-from betarce.members import Members, MemberStore
+from betarce.member_training import MemberStore
+from betarce.members import Members
 from betarce.models.recipe import Outcome, Table, check_labels
 from betarce.robustify.model import check_model, explained_model
 from betarce.robustify.settings import check_count, check_features, check_guarantee

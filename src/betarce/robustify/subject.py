@@ -12,7 +12,8 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput, UnusableModel
 from betarce.explainers import Problem
 from betarce.features import FeatureSpace
-from betarce.members import Draw, Members, MemberStore, draw_members
+from betarce.member_training import MemberStore
+from betarce.members import Draw, Members, draw_members
 from betarce.models.recipe import Recipe, Table
 from betarce.robustify.odd_members import warn_of_odd_members
 from betarce.spaces import Space
