@@ -54,7 +54,7 @@ def test_statements_of_a_run_carry_its_identity(ledger, run):
     names = ledger.record(result, run=rce)
     statement = read_statement(ledger.envelope(names[0]).payload)
     assert statement.identity == identity(rce).to_plain()
-    assert set(statement.identity["members"]) == {"search", "certifying", "audit"}
+    assert set(statement.identity) == {"model", "search_members", "certifying_members", "data", "rules"}
 
 
 def test_a_run_that_the_result_does_not_come_from_is_refused(ledger, run):

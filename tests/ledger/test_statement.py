@@ -119,7 +119,7 @@ def test_the_message_names_the_part_that_was_changed(was, becomes, part):
         ({"issued": "1 March"}, "'1 March' is not a time"),
         ({"votes": 7}, "it cannot be read: TypeError"),
         ({"votes": "2" * 38}, "`votes` must be ones and zeros"),
-        ({"identity": ["sha256:ab"]}, "`identity` must hold names and texts"),
+        ({"identity": ["sha256:ab"]}, "`identity` must hold names and digests"),
         ({"signer": None}, "`signer` must be text"),
     ],
 )

@@ -286,12 +286,8 @@ def _texts(predicate: Mapping[str, Any], name: str) -> dict[str, str]:
     return dict(values)
 
 
-def _identity(data: Any) -> dict[str, Any]:
-    """Read digests by name, those of members by role."""
-    flat = isinstance(data, dict) and all(
-        isinstance(value, str) or (isinstance(value, dict) and all(isinstance(each, str) for each in value.values()))
-        for value in data.values()
-    )
-    if not flat:
+def _identity(data: Any) -> dict[str, str]:
+    """Read digests by name."""
+    if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
         raise CorruptFile("`identity` must hold names and digests")
     return dict(data)

@@ -22,7 +22,8 @@ def versions_of(model: object) -> dict[str, str]:
     ['python', 'betarce', 'numpy', 'pandas', 'scikit-learn', 'scipy']
     """
     own = {type(part).__module__.partition(".")[0] for part in objects_inside(model)}
-    libraries = {_SHOWN.get(name, name): installed(name) for name in sorted(own | set(_ALWAYS)) if installed(name)}
+    shown = sorted({_SHOWN.get(name, name) for name in own | set(_ALWAYS)})
+    libraries = {name: installed(name) for name in shown if installed(name)}
     return {"python": platform.python_version(), "betarce": betarce.__version__, **libraries}
 
 
