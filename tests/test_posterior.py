@@ -274,6 +274,10 @@ def test_a_certificate_with_any_field_changed_is_refused(path, value):
         ("members", "friends", "`members` must be 'fresh' or 'search'"),
         ("space", None, "`space` must be of type str"),
         ("target", {"x": 1}, "stands for no value"),
+        ("target", [], r"no target is \[\]"),
+        ("target", ["yes"], r"no target is \['yes'\]"),
+        ("target", ["yes", "yes"], "no target is"),
+        ("target", {"float": "nan"}, "no target is"),
         ("surprise", 1, "the certificate must have the fields"),
         ("guarantee.delta", 0.95, "does not add up"),
         ("guarantee.delta", "0.9", "`delta` must be of type float"),
@@ -331,6 +335,12 @@ def test_a_verdict_that_no_vote_could_change_is_not_put_on_record(delta, confide
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"a": 1}', "1" * 5000, "[" * 1000, "1e999", "NaN", "null"])
 def test_what_is_no_certificate_is_refused(text):
     with pytest.raises(CorruptFile):
+        Certificate.from_json(text)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"{}", {}, ["{}"]], ids=repr)
+def test_what_is_no_text_is_no_certificate(text):
+    with pytest.raises(InvalidInput, match="`text` must be the JSON of a certificate, as text; got"):
         Certificate.from_json(text)
 
 

@@ -47,8 +47,18 @@ __all__ = [
 ]
 
 
+_HEAD, _TAIL = 1500, 400  # characters of a message that are shown if it has more: what is wrong, and what to do
+
+
 class BetarceError(Exception):
     """Base of all errors of this package."""
+
+    def __str__(self) -> str:
+        """Say it in a bounded number of characters, however large the value is that was passed in."""
+        text = super().__str__()
+        if len(text) <= _HEAD + _TAIL:
+            return text
+        return f"{text[:_HEAD]} [... {len(text) - _HEAD - _TAIL:,} characters ...] {text[-_TAIL:]}"
 
 
 class InvalidInput(BetarceError, ValueError):

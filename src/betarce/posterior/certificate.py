@@ -116,12 +116,16 @@ class Certificate:
 
         Raises
         ------
+        InvalidInput
+            If it is no text.
         CorruptFile
             If the text is not a certificate, was changed, does not add up, or has the format of another version.
         """
         from betarce.posterior.certificate_file import from_plain
         from betarce.storage.documents import parse_json
 
+        if not isinstance(text, str):
+            raise InvalidInput(f"`text` must be the JSON of a certificate, as text; got {type(text).__name__}.")
         try:
             data = parse_json(text)
         except CorruptFile as error:

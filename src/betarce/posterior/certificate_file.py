@@ -63,7 +63,7 @@ def from_plain(data: Any) -> Certificate:
         bound, certified = (_typed(fields.pop(name), name, kind) for name, kind in _FOLLOWS.items())
         certificate = _certificate(fields)
     except (InvalidInput, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise CorruptFile(f"This is not a readable betarce certificate: {error}.") from error
+        raise CorruptFile(f"This is not a readable betarce certificate: {str(error).rstrip('.')}.") from error
     if certified != certificate.certified or not math.isclose(bound, certificate.lower_bound, abs_tol=_TOLERANCE):
         raise CorruptFile(
             f"This certificate does not add up: {certificate.n_agree} of {certificate.n_models} votes give the bound "
@@ -133,12 +133,23 @@ def plain_target(target: Any) -> Any:
 
 
 def read_target(data: Any) -> Any:
-    """Read what `plain_target` wrote."""
+    """Read what `plain_target` wrote: a class, or two or more that differ.
+
+    Examples
+    --------
+    >>> read_target(["good", "good"])
+    Traceback (most recent call last):
+    betarce.errors.CorruptFile: no target is ['good', 'good']
+    """
     if data is None or type(data) in (str, int, bool):
         return data
     from betarce.storage.values import unplain
 
-    return [unplain(each) for each in data] if isinstance(data, list) else unplain(data)
+    labels = [unplain(each) for each in data] if isinstance(data, list) else [unplain(data)]
+    distinct = set(map(repr, labels))
+    if "nan" in distinct or (isinstance(data, list) and len(distinct) < max(2, len(labels))):
+        raise CorruptFile(f"no target is {data!r}")
+    return labels if isinstance(data, list) else labels[0]
 
 
 def _of_type(kind: type) -> Callable[[Any, str], Any]:

@@ -146,8 +146,9 @@ def read_text(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> str:
 def read_bytes(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> bytes:
     """Read a file of at most `most` bytes; of a larger one no more than that is read."""
     with Path(check_path(path)).open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        # A device or a pipe has no size of its own.
+        content = b"" if (stated := os.fstat(file.fileno()).st_size) > most else file.read(most + 1)
+    if max(len(content), stated) > most:
         raise CorruptFile(f"it has more than {most:,} bytes")
     return content
 
