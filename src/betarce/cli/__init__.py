@@ -7,6 +7,7 @@ import typer
 from betarce.cli.demo import demo
 from betarce.cli.explain import explain
 from betarce.cli.figures import figures
+from betarce.cli.fit import fit
 from betarce.cli.init import init
 from betarce.cli.ledger import ledger
 from betarce.cli.monitor import monitor
@@ -39,6 +40,6 @@ def main(
     """
 
 
-for command in (demo, init, explain, report, monitor, size, figures, reproduce):
+for command in (demo, init, fit, explain, report, monitor, size, figures, reproduce):
     app.command()(command)
 app.add_typer(ledger, name="ledger")

@@ -1,6 +1,6 @@
 """`betarce explain`: from a CSV file to certified answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +21,7 @@ from betarce.cli.options import (
     Missing,
     Prior,
     Seed,
-    Table,
+    Trust,
     check_choice,
     check_jobs,
     models_of,
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from betarce.tables.csv_checks import Finding
 
 _SPACES = ("bootstrap", "seed")
+_TRAINING = (
+    *("label", "rows", "features", "drop", "model", "space", "base", "models", "max_changes", "delta", "confidence"),
+    *("prior", "seed"),
+)
 
 
 Base = Annotated[
@@ -63,8 +67,14 @@ MaxChanges = Annotated[
 
 
 def explain(
-    data: Table,
-    label: Annotated[str, typer.Option(help="Its column of classes.", show_default=False, metavar="COLUMN")],
+    context: typer.Context,
+    data: Annotated[Path, typer.Argument(help="CSV file of the training table, or of rows with --from.")],
+    label: Annotated[
+        str | None, typer.Option(help="Its column of classes.", show_default=False, metavar="COLUMN")
+    ] = None,
+    from_run: Annotated[
+        Path | None, typer.Option("--from", help="Run that `betarce fit` made: nothing is trained.", metavar="RUN")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="The class wanted.", show_default=False, metavar="CLASS")] = None,
     rows: RowsFile = None,
     features: Annotated[Path | None, typer.Option(help="File of rules, as `betarce init` writes.")] = None,
@@ -84,17 +94,29 @@ def explain(
     out: Annotated[Path | None, typer.Option(help="JSON file to write everything to.")] = None,
     csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML file to write a page for people to.")] = None,
+    trust: Trust = None,
     json: Json = False,
 ) -> None:
-    """Train a model on a CSV file, and say what to change in which row to get another class, with a certificate."""
-    from betarce.errors import DegenerateSpace
+    """Say what to change in which row to get another class, with a certificate.
+
+    A model is trained on the CSV file, unless --from names a run: then the file holds the rows to explain.
+    """
+    from betarce.errors import InvalidInput
     from betarce.explainers import EXPLAINERS
     from betarce.models.tabular import MODELS
     from betarce.posterior import PRIORS
     from betarce.runs.csv_jobs import read_task, train
+    from betarce.runs.csv_runs import job_from_run
 
     with friendly_errors(), friendly_warnings() as warned:
         _check_files(out, csv, report)
+        if from_run is not None:
+            _refuse_training_options(context)
+            found = job_from_run(from_run, data, target=target, limit=limit, missing=missing or (), trust=trust or ())
+            _say_extra(found.extra, data)
+            return _hand_out(found.job, found.job.explain(), found.label, (), warned, json, (out, csv, report))
+        if label is None:
+            raise InvalidInput("--label must name the column of classes; or take a run with --from.")
         settings: dict[str, Any] = {
             "space": check_choice("--space", space, _SPACES),
             "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
@@ -114,11 +136,44 @@ def explain(
         typer.echo(in_terminal(f"Training {model} on {data}, and siblings to search and certify with ..."), err=True)
         job = train(task, model=model, limit=limit, seed=seed, **settings)
         result = job.explain()
+    return _hand_out(job, result, label, task.findings, warned, json, (out, csv, report))
+
+
+def _refuse_training_options(context: typer.Context) -> None:
+    """Refuse options that say how to train: a run was trained already."""
+    from betarce.errors import InvalidInput
+
+    for name in _TRAINING:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InvalidInput(
+                f"--{name.replace('_', '-')} belongs to the training, and the run of --from was trained already. Leave "
+                "it out, or make another run with betarce fit."
+            )
+
+
+def _say_extra(extra: Sequence[str], data: Path) -> None:
+    if extra:
+        shown = ", ".join(map(repr, extra))
+        typer.echo(in_terminal(f"Columns of {data} that the model does not know are left out: {shown}."), err=True)
+
+
+def _hand_out(
+    job: "Job",
+    result: "Result",
+    label: str,
+    findings: Sequence["Finding"],
+    warned: Mapping[str, type[Warning]],
+    json: bool,
+    files: Sequence[Path | None],
+) -> None:
+    from betarce.errors import DegenerateSpace
+
     if json:
-        print_json(_document(job, result, task.findings, warned))
+        print_json(_document(job, result, findings, warned))
     else:
         _print_answers(job, result, label)
-    _write_files(result, out, csv, report)
+    _write_files(result, *files)
     if DegenerateSpace in warned.values() or any(item.status == "not-varied" for item in result):
         raise typer.Exit(1)
 

@@ -62,6 +62,8 @@ def in_options(text: str, options: Mapping[str, str] | None = None) -> str:
     known = {**_OPTIONS, **(options or {})}
     for phrase, instead in _PHRASES:
         text = re.sub(phrase, instead, text)
+    text = re.sub(r"\btrust=\[([^\]]*)\]", lambda found: _trusts(found[1]), text)
+    text = text.replace("allow_pickle=True", "--allow-pickle")
     for name, option in known.items():
         text = re.sub(rf"\b{name}=(?=[\d.])", f"{option} ", text)
         text = re.sub(rf"\b{name}=[\"']([\w-]+)[\"']", rf"{option} \1", text)
@@ -69,6 +71,11 @@ def in_options(text: str, options: Mapping[str, str] | None = None) -> str:
     text = re.sub(r"`(\w+)`", lambda found: known.get(found[1], found[0]), text)
     first, *others = _SENTENCES.split(text)
     return " ".join([first, *(sentence for sentence in others if not _PYTHON.search(sentence))]).replace("`", "'")
+
+
+def _trusts(names: str) -> str:
+    bare = [name.strip().strip("'") for name in names.split(",")]
+    return " ".join(f"--trust {name}" for name in bare)
 
 
 @contextmanager

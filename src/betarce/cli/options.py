@@ -24,6 +24,16 @@ Missing = Annotated[
     ),
 ]
 Table = Annotated[Path, typer.Argument(help="CSV file of the training table.", show_default=False)]
+Trust = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Type that a stored model may hold, such as lightgbm.sklearn.LGBMClassifier; may be given more than once.",
+        metavar="TYPE",
+    ),
+]
+AllowPickle = Annotated[
+    bool, typer.Option("--allow-pickle", help="Read .joblib and .pkl files, which run whatever code they hold.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
@@ -55,7 +65,7 @@ def check_jobs(jobs: int) -> int:
     return jobs
 
 
-def models_of(text: str) -> str | int | tuple[int, int]:
+def models_of(text: str, *, option: str = "--models") -> str | int | tuple[int, int]:
     """Read how many models to train: a word, a number, or one for searching and one for certifying.
 
     Examples
@@ -76,6 +86,6 @@ def models_of(text: str) -> str | int | tuple[int, int]:
     except ValueError:
         pass
     raise InvalidInput(
-        f"--models must be few, auto, many, a number, or two of them (to search with, to certify with) such as 38,103; "
+        f"{option} must be few, auto, many, a number, or two of them (to search with, to certify with) such as 38,103; "
         f"got {text!r}."
     )

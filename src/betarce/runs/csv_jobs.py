@@ -1,8 +1,8 @@
-"""From a CSV file to certified counterfactuals: what `betarce init` and `betarce explain` do."""
+"""From a CSV file to certified counterfactuals: what `betarce init`, `fit` and `explain` do."""
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,30 +58,84 @@ def inspect(
 
 
 @dataclass(frozen=True, eq=False)
+class Training:
+    """A training table, read from a file and checked; nothing is trained yet.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Without its labels.
+    labels : array
+    rules : mapping of column to Rule
+        Those of the user; columns that look like identifiers are immutable.
+    findings : tuple of Finding
+        What looks wrong in the table, as far as the rules do not settle it.
+    """
+
+    table: pd.DataFrame
+    labels: AnyArray
+    rules: Mapping[Any, Rule]
+    findings: tuple[Finding, ...]
+
+
+def read_training(
+    path: str | os.PathLike[str],
+    *,
+    label: str,
+    features: str | os.PathLike[str] | None = None,
+    drop: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> Training:
+    """Read a training table and its rules.
+
+    Parameters
+    ----------
+    path : str or path
+        The training table.
+    label : str
+        Its column of classes.
+    features : str or path, optional
+        A file of rules. Columns that look like identifiers are immutable unless it names them.
+    drop : sequence of str
+        Columns to leave out.
+    missing : sequence of str
+        What else stands for a missing value in the file, such as "?".
+    """
+    table = _without(read_csv(path, missing=missing), drop)
+    findings = check_values(table, label=label)
+    table, labels = without_label(table, label)
+    declared = {} if features is None else read_rules(features)
+    rules = {**_frozen(findings, declared), **declared}
+    table = _as_declared(as_categories(_with_values(table)), rules)
+    return Training(table, labels, rules, tuple(finding for finding in findings if not _settled(finding, declared)))
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """What is asked for, read from files and checked; nothing is trained yet.
 
     Attributes
     ----------
-    table : DataFrame
-        The training table, without its labels.
-    labels : array
+    training : Training
     target : label
         The class wanted.
-    rules : mapping of column to Rule
-        Those of the user; columns that look like identifiers are immutable.
     asked : DataFrame or None
         The rows of a file of their own that are to be explained.
-    findings : tuple of Finding
-        What looks wrong in the training table, as far as the rules do not settle it.
     """
 
-    table: pd.DataFrame
-    labels: AnyArray
+    training: Training
     target: Any
-    rules: Mapping[Any, Rule]
     asked: pd.DataFrame | None
-    findings: tuple[Finding, ...]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The training table, without its labels."""
+        return self.training.table
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What looks wrong in the training table."""
+        return self.training.findings
 
 
 def read_task(
@@ -98,32 +152,20 @@ def read_task(
 
     Parameters
     ----------
-    path : str or path
-        The training table.
-    label : str
-        Its column of classes.
+    path, label, features, drop, missing
+        As in `read_training`.
     target : str or None
         The class wanted, as text; None raises an error that lists the classes.
     rows : str or path, optional
         A CSV file of rows to explain; by default those of the training table that the model gives another class.
-    features : str or path, optional
-        A file of rules. Columns that look like identifiers are immutable unless it names them.
-    drop : sequence of str
-        Columns to leave out.
-    missing : sequence of str
-        What else stands for a missing value in the files, such as "?".
     """
-    table = _without(read_csv(path, missing=missing), drop)
-    findings = check_values(table, label=label)
-    table, labels = without_label(table, label)
-    wanted = _target(target, label, labels)
-    declared = {} if features is None else read_rules(features)
-    rules = {**_frozen(findings, declared), **declared}
-    table = _as_declared(as_categories(_with_values(table)), rules)
-    space = FeatureSpace.infer(table, rules)
-    asked = None if rows is None else _read_rows(rows, table, space, missing)
-    open_findings = tuple(finding for finding in findings if not _settled(finding, declared))
-    return Task(table, labels, wanted, rules, asked, open_findings)
+    training = read_training(path, label=label, features=features, drop=drop, missing=missing)
+    wanted = class_wanted(target, label, np.unique(training.labels))
+    asked = None
+    if rows is not None:
+        space = FeatureSpace.infer(training.table, training.rules)
+        asked = read_rows(rows, space, missing=missing).table
+    return Task(training, wanted, asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,20 +226,29 @@ def train(
         Of `BetaRCE`: space, base, delta, confidence, prior, n_models, n_jobs.
     """
     estimator = tabular_model(model, task.table)
-    rce = BetaRCE(estimator, features=task.rules, random_state=seed, **settings)
-    accuracy = _accuracy(estimator, task.table, task.labels, derive(seed, "aside"))
-    rce.fit(task.table, task.labels)
-    asked = task.table if task.asked is None else task.asked
-    elsewhere = asked[_unless_there(rce, asked, task.target)]
+    training = task.training
+    rce = BetaRCE(estimator, features=training.rules, random_state=seed, **settings)
+    accuracy = accuracy_of(estimator, training, seed)
+    rce.fit(training.table, training.labels)
+    if task.asked is None:
+        most = _MOST_ROWS if limit is None else limit
+        return replace(job_for(rce, task.table, task.target, accuracy=accuracy, limit=most), n_there=0)
+    return job_for(rce, task.asked, task.target, accuracy=accuracy, limit=limit)
+
+
+def job_for(
+    rce: BetaRCE, asked: pd.DataFrame, target: Any, *, accuracy: float = np.nan, limit: int | None = None
+) -> Job:
+    """Pick the rows that have something to be told: those that the model does not give the target already."""
+    elsewhere = asked[_unless_there(rce, asked, target)]
     if elsewhere.empty:
         raise InvalidInput(
-            f"The model gives all {len(asked)} rows the class {task.target!r} already. Ask for another --target, or "
+            f"The model gives all {len(asked)} rows the class {target!r} already. Ask for another --target, or "
             "for other --rows."
         )
-    most = limit if limit is not None else _MOST_ROWS if task.asked is None else len(elsewhere)
-    there = len(asked) - len(elsewhere) if task.asked is not None else 0
-    chosen = elsewhere.iloc[:most]
-    return Job(rce, len(task.table), accuracy, task.target, chosen, there, len(elsewhere) - len(chosen))
+    chosen = elsewhere.iloc[: len(elsewhere) if limit is None else limit]
+    n_rows, there = len(rce.problem_.X_train), len(asked) - len(elsewhere)
+    return Job(rce, n_rows, accuracy, target, chosen, there, len(elsewhere) - len(chosen))
 
 
 def _unless_there(rce: BetaRCE, table: pd.DataFrame, target: Any) -> BoolArray:
@@ -247,8 +298,8 @@ def _named(declared: Mapping[Any, Rule]) -> set[Any]:
     return {name for key in declared for name in (key if isinstance(key, tuple) else [key])}
 
 
-def _target(target: str | None, label: str, labels: AnyArray) -> Any:
-    classes = np.unique(labels)
+def class_wanted(target: str | None, label: str, classes: AnyArray) -> Any:
+    """Find the class that someone typed; without one, list those that there are."""
     if target is None:
         raise InvalidInput(f"Say with --target which class of {label!r} is wanted: {', '.join(map(str, classes))}.")
     return class_named(target, classes)
@@ -267,32 +318,52 @@ def _as_declared(table: pd.DataFrame, rules: Mapping[Any, Rule]) -> pd.DataFrame
     return table
 
 
-def _read_rows(
-    path: str | os.PathLike[str], table: pd.DataFrame, space: FeatureSpace, missing: Sequence[str]
-) -> pd.DataFrame:
-    """Read the rows to explain, with the columns of the training table; some of them must be readable."""
-    texts = [
-        str(name)
-        for name in table.select_dtypes("category")
-        if all(isinstance(level, str) for level in table[name].cat.categories)
-    ]
-    rows = read_csv(path, texts=texts, missing=missing)
-    for name in table.columns:
-        check_column(rows, name)
-    rows = rows[list(table.columns)]
-    _, unreadable = readable_rows(space, rows, str(path))
-    if len(unreadable) == len(rows):
+@dataclass(frozen=True, eq=False)
+class RowsFile:
+    """Rows of a CSV file, with the columns of a training table; `extra` names those that nothing is done with."""
+
+    table: pd.DataFrame
+    extra: tuple[str, ...]
+
+
+def read_rows(path: str | os.PathLike[str], space: FeatureSpace, *, missing: Sequence[str] = ()) -> RowsFile:
+    """Read rows to explain: columns are matched by name, and some of the rows must be readable.
+
+    Raises
+    ------
+    InvalidInput
+        If columns are missing, all of which are named, or no row can be read.
+    """
+    names = list(space.form.names)
+    texts = {
+        str(reading.name)
+        for reading in space.readings
+        if reading.levels is not None and all(isinstance(level, str) for level in reading.levels)
+    }
+    rows = read_csv(path, texts=sorted(texts), missing=missing)
+    absent = [str(name) for name in names if name not in rows.columns]
+    if len(absent) == 1:
+        check_column(rows, absent[0])
+    if absent:
+        raise InvalidInput(
+            f"{str(path)!r} lacks {len(absent)} columns that the model was trained on: {', '.join(map(repr, absent))}."
+        )
+    extra = tuple(str(name) for name in rows.columns if name not in names)
+    table = rows[names]
+    _, unreadable = readable_rows(space, table, str(path))
+    if len(unreadable) == len(table):
         raise InvalidInput(unreadable[0])
-    return rows
+    return RowsFile(table, extra)
 
 
-def _accuracy(estimator: Any, table: pd.DataFrame, labels: AnyArray, seed: int) -> float:
+def accuracy_of(estimator: Any, training: Training, seed: int) -> float:
     """Train on four fifths of the rows and count how often the model is right for the others."""
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 
+    table, labels, seed = training.table, training.labels, derive(seed, "aside")
     if np.unique(labels, return_counts=True)[1].min() < _LEAST_A_CLASS:
         return np.nan
-    seen, unseen = train_test_split(np.arange(len(table)), test_size=0.2, stratify=labels, random_state=seed % 2**32)
+    seen, unseen = train_test_split(np.arange(len(table)), test_size=0.2, stratify=labels, random_state=seed)
     model = clone(estimator).fit(table.iloc[seen], labels[seen])
     return float(np.mean(model.predict(table.iloc[unseen]) == labels[unseen]))

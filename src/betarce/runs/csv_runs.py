@@ -1,0 +1,126 @@
+"""From CSV files to runs and from runs to answers: what `betarce fit` and `betarce explain --from` do."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from betarce.models.files import load_model
+from betarce.robustify import BetaRCE
+from betarce.runs.csv_jobs import Job, Training, accuracy_of, class_wanted, job_for, read_rows
+from betarce.runs.fit_folder import FitFolder
+from betarce.runs.loading import load
+from betarce.runs.manifest import Manifest, TableSource
+from betarce.runs.saving import save_run
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A run that was just made.
+
+    Attributes
+    ----------
+    rce : BetaRCE
+    accuracy : float
+        Share of rows kept aside for which a model trained on the others is right; NaN where there are too few rows.
+    n_kept : int
+        Models that an earlier fit had trained before it was stopped.
+    """
+
+    rce: BetaRCE
+    accuracy: float
+    n_kept: int
+
+
+def fit_run(
+    training: Training,
+    folder: str | os.PathLike[str],
+    *,
+    model: str = "lightgbm",
+    source: TableSource | None = None,
+    n_audit: int = 59,
+    seed: int = 0,
+    trust: Sequence[str] = (),
+    allow_pickle: bool = False,
+    **settings: Any,
+) -> Fitted:
+    """Train a model and its members on a table, and write the run; a fit that was stopped in the folder goes on.
+
+    Parameters
+    ----------
+    training : Training
+    folder : str or path
+        New, empty, or with a fit that was stopped.
+    model : str
+        See `betarce.models.files.load_model`; it must offer a recipe.
+    source : TableSource, optional
+        How the table was read.
+    n_audit : int
+        Audit members.
+    seed : int
+    trust : sequence of str
+        Types that a `.skops` file may hold.
+    allow_pickle : bool
+        Whether a `.joblib` or `.pkl` file may be read.
+    **settings
+        Of `BetaRCE`: space, base, delta, confidence, prior, n_models, n_jobs, max_changes, verbose.
+    """
+    loaded = load_model(model, table=training.table, trust=trust, allow_pickle=allow_pickle)
+    rce = BetaRCE(loaded.to_retrain(), features=training.rules, random_state=seed, **settings)
+    kept = FitFolder(folder, trust=tuple(trust))
+    n_kept = kept.n_kept
+    rce.fit(training.table, training.labels, n_audit=n_audit, store=kept)
+    save_run(rce, folder, source=source)
+    return Fitted(rce, accuracy_of(loaded.model, training, seed), n_kept)
+
+
+@dataclass(frozen=True, eq=False)
+class RunJob:
+    """Rows to be explained from a run.
+
+    Attributes
+    ----------
+    job : Job
+    label : str
+        What the classes are of.
+    extra : tuple of str
+        Columns of the file that nothing is done with, such as the label or an identifier.
+    """
+
+    job: Job
+    label: str
+    extra: tuple[str, ...]
+
+
+def job_from_run(
+    folder: str | os.PathLike[str],
+    rows: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    limit: int | None = None,
+    missing: Sequence[str] = (),
+    trust: Sequence[str] = (),
+) -> RunJob:
+    """Load a run, and read the rows to explain from a CSV file: columns are matched by name.
+
+    Parameters
+    ----------
+    folder : str or path
+        The run.
+    rows : str or path
+        The CSV file.
+    target : str or None
+        The class wanted, as text; None raises an error that lists the classes.
+    limit : int, optional
+        How many rows to explain; all by default.
+    missing : sequence of str
+        What stands for a missing value, besides what did so in the training table.
+    trust : sequence of str
+        See `betarce.load`.
+    """
+    source = Manifest.read(folder).source
+    rce = load(folder, trust=trust)
+    label = source.label or "the class"
+    wanted = class_wanted(target, label, rce.classes_)
+    found = read_rows(rows, rce.features_, missing=[*source.missing, *missing])
+    return RunJob(job_for(rce, found.table, wanted, limit=limit), label, found.extra)
