@@ -153,8 +153,8 @@ def killed(words, folder, at):
 @pytest.mark.parametrize("model", ["logistic", "hist-gradient-boosting"])
 def test_a_fit_that_is_killed_goes_on_to_the_same_bits(model, bank, tmp_path):
     words = ["fit", bank / "loans.csv", "--label", "approved", "--model", model, *SMALL]
-    whole = start([*words, "--out", tmp_path / "whole"])
-    assert whole.wait() == 0, whole.communicate()[1]
+    done = ask(*words, "--out", tmp_path / "whole")
+    assert done.exit_code == 0, done.output
     there = 0
     for at in (1, 7, 12):
         assert killed([*words, "--out", tmp_path / "run"], tmp_path / "run", at)
