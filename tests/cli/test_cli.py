@@ -237,7 +237,10 @@ class TestExplain:
             ),
             (("--target", "yes", "--space", "moon"), "--space must be one of bootstrap, seed; got 'moon'."),
             (("--target", "yes", "--rows", "none.csv"), "There is no file 'none.csv'"),
-            (("--target", "yes", "--rows", "short.csv"), "The table has no column 'debt'"),
+            (
+                ("--target", "yes", "--rows", "short.csv"),
+                "lacks 3 columns that the model was trained on: 'debt', 'housing', 'grade'",
+            ),
             (
                 ("--target", "yes", "--rows", "odd.csv"),
                 "'boat' in column 'housing', row 1; the training table knows only",

@@ -102,9 +102,7 @@ def explain(
     A model is trained on the CSV file, unless --from names a run: then the file holds the rows to explain.
     """
     from betarce.errors import InvalidInput
-    from betarce.explainers import EXPLAINERS
     from betarce.models.tabular import MODELS
-    from betarce.posterior import PRIORS
     from betarce.runs.csv_jobs import read_task, train
     from betarce.runs.csv_runs import job_from_run
 
@@ -117,26 +115,31 @@ def explain(
             return _hand_out(found.job, found.job.explain(), found.label, (), warned, json, (out, csv, report))
         if label is None:
             raise InvalidInput("--label must name the column of classes; or take a run with --from.")
-        settings: dict[str, Any] = {
-            "space": check_choice("--space", space, _SPACES),
-            "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
-            "prior": check_choice("--prior", prior, PRIORS),
-            "n_models": models_of(models),
-            "delta": delta,
-            "confidence": confidence,
-            "n_jobs": check_jobs(jobs),
-        }
-        if max_changes is not None:
-            settings["max_changes"] = max_changes
+        settings = _settings(space=space, base=base, prior=prior, models=models, jobs=jobs, max_changes=max_changes)
         check_choice("--model", model, MODELS)
         task = read_task(
             data, label=label, target=target, rows=rows, features=features, drop=drop or (), missing=missing or ()
         )
         print_findings(task.findings, data)
         typer.echo(in_terminal(f"Training {model} on {data}, and siblings to search and certify with ..."), err=True)
-        job = train(task, model=model, limit=limit, seed=seed, **settings)
+        job = train(task, model=model, limit=limit, seed=seed, delta=delta, confidence=confidence, **settings)
         result = job.explain()
     return _hand_out(job, result, label, task.findings, warned, json, (out, csv, report))
+
+
+def _settings(*, space: str, base: str, prior: str, models: str, jobs: int, max_changes: int | None) -> dict[str, Any]:
+    """Turn options into what the explainer is told, each checked by its own name."""
+    from betarce.explainers import EXPLAINERS
+    from betarce.posterior import PRIORS
+
+    settings: dict[str, Any] = {
+        "space": check_choice("--space", space, _SPACES),
+        "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
+        "prior": check_choice("--prior", prior, PRIORS),
+        "n_models": models_of(models),
+        "n_jobs": check_jobs(jobs),
+    }
+    return settings if max_changes is None else {**settings, "max_changes": max_changes}
 
 
 def _refuse_training_options(context: typer.Context) -> None:
