@@ -66,6 +66,7 @@ LAYERS: Sequence[Mapping[str, str]] = (
     },
     {
         "paper": "The reproduction of the paper: plans, cells, records, tables, figures.",
+        "web": "The local server of the page: what if, verdicts, promises on record.",
         "testing": "Contract kits: what explainers, searches, spaces, kernels and rules must keep to.",
     },
     {

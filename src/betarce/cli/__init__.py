@@ -13,6 +13,7 @@ from betarce.cli.ledger import ledger
 from betarce.cli.monitor import monitor
 from betarce.cli.report import report
 from betarce.cli.reproduce import reproduce
+from betarce.cli.serve import serve
 from betarce.cli.size import size
 
 app = typer.Typer(
@@ -40,6 +41,6 @@ def main(
     """
 
 
-for command in (demo, init, fit, explain, report, monitor, size, figures, reproduce):
+for command in (demo, init, fit, explain, report, serve, monitor, size, figures, reproduce):
     app.command()(command)
 app.add_typer(ledger, name="ledger")

@@ -8,7 +8,7 @@ import { tradeoff } from "./tradeoff.js";
 
 const MOST_PRINTED = 40;
 
-export function personView(person, page, { printed = false } = {}) {
+export function personView(person, page, { printed = false, heading = printed ? "h2" : "h1" } = {}) {
   const vote = voteOf(person, page);
   const changes = element("div", {});
   const sure = element("div", {});
@@ -22,7 +22,7 @@ export function personView(person, page, { printed = false } = {}) {
   return element(
     "article",
     { class: printed ? "person printed" : "person" },
-    headline(person, printed),
+    headline(person, heading),
     person.answer === null ? trouble(person, vote) : null,
     element(
       "div",
@@ -53,7 +53,7 @@ export function badge(status) {
   );
 }
 
-function headline(person, printed) {
+function headline(person, heading) {
   const n = person.answer === null ? 0 : person.options[person.answer].changes.length;
   const lead = person.answer !== null ? "to_get" : person.target.length ? "nothing_to_get" : "no_target";
   return element(
@@ -62,7 +62,7 @@ function headline(person, printed) {
     element(
       "div",
       { class: "who" },
-      element(printed ? "h2" : "h1", { tabindex: printed ? null : -1 }, quoted(person.name)),
+      element(heading, { tabindex: heading === "h1" ? -1 : null }, quoted(person.name)),
       badge(person.status),
     ),
     person.status === "already-there"

@@ -5,6 +5,7 @@ import { costCurve } from "./figures.js";
 import { placeAt } from "./certainty.js";
 import { effort, frequency, percent, say, sentence } from "./texts.js";
 
+let nSliders = 0;
 const THUMB = 16; // pixels: the middle of the thumb is what points at the scale
 
 // `show` is told which option to show, and for which promise.
@@ -21,8 +22,9 @@ export function tradeoff(person, vote, show) {
     axis: say("axis_promise"),
     format: { promise: percent, effort },
   });
-  const said = element("output", { class: "setting", for: "promise", "aria-live": "polite" });
-  const slider = element("input", { type: "range", id: "promise", min: 0, max: points.length - 1, step: 1 });
+  const id = `promise-${(nSliders += 1)}`;
+  const said = element("output", { class: "setting", for: id, "aria-live": "polite" });
+  const slider = element("input", { type: "range", id, min: 0, max: points.length - 1, step: 1 });
   slider.style.marginInlineStart = `calc(${100 * ends[0]}% - ${THUMB / 2}px)`;
   slider.style.inlineSize = `calc(${100 * (ends[1] - ends[0])}% + ${THUMB}px)`;
   const reset = element("button", { type: "button", class: "plain" }, say("reset"));
@@ -47,7 +49,7 @@ export function tradeoff(person, vote, show) {
     element("h2", {}, say("tradeoff")),
     element("p", { class: "quiet" }, say("tradeoff_help")),
     element("div", { class: "scale", dir: "ltr" }, picture, slider),
-    element("p", { class: "controls" }, element("label", { for: "promise" }, say("slider")), said, reset),
+    element("p", { class: "controls" }, element("label", { for: id }, say("slider")), said, reset),
     aside,
     element("p", { class: "quiet" }, say("own_promise")),
   );

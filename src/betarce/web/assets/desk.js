@@ -1,0 +1,43 @@
+// The page of the server: one view at a time, by the address.
+
+import { annex } from "./annex.js";
+import { get, useRun } from "./api.js";
+import { replaced } from "./dom.js";
+import { promise, promises } from "./promises.js";
+import { useTexts } from "./texts.js";
+import { Workbench } from "./workbench.js";
+
+async function start() {
+  const state = await get("state");
+  useTexts(state.texts);
+  useRun(state.run);
+  const page = { ...state, votes: [], people: [], made_with: {} };
+  const workbench = new Workbench(page);
+  const main = document.getElementById("main");
+  const draw = () => {
+    const [, view = "", rest = ""] = location.hash.split("/");
+    const views = {
+      annex: () => annex(page),
+      promises: () => promises(Number.parseInt(rest, 10) || 0),
+      promise: () => promise(rest),
+    };
+    replaced(main, (views[view] ?? (() => workbench.node))());
+    for (const link of document.querySelectorAll("nav.main a")) {
+      const current = link.getAttribute("href") === `#/${view === "promise" ? "promises" : view}`;
+      if (current) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  addEventListener("hashchange", () => {
+    draw();
+    scrollTo(0, 0);
+    main.querySelector("h1")?.focus({ preventScroll: true });
+  });
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+  draw();
+}
+
+start();
