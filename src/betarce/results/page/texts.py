@@ -75,7 +75,7 @@ def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 def _faults(known: Any, given: Any, place: str) -> Iterator[tuple[str, str]]:
     """Name every place in which a translation differs in shape from English."""
     if isinstance(known, Mapping) and isinstance(given, Mapping):
-        if "other" in known:  # other languages have other forms for numbers than English
+        if set(known) <= set(_NUMBERS):  # other languages have other forms for numbers than English
             known = dict.fromkeys([name for name in _NUMBERS if name in given or name == "other"], known["other"])
         for name in sorted({*known, *given}):
             inner = f"{place}.{name}" if place else str(name)
