@@ -6,6 +6,11 @@ PIP_OPTIONS := --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALL := $(BIN)/python -m pip install $(PIP_OPTIONS)
 # DiCE brings an xgboost that the tests' own cannot live with.
 PAPER := .venv-paper
+# Tests share the cores by file, so that what a file fits is fitted once; each process keeps to one thread.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+SHARED := -n auto --maxprocesses 8 --dist loadfile
+# What starts clusters and browsers, or kills them, runs alone.
+ALONE := cluster or browser
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all coverage bench guarantee limit advice methods paper matrix lowest check format lint types clean
@@ -17,13 +22,15 @@ demo: $(VENV)/core         ## install, then explain five rejected loans and chec
 	@$(BIN)/betarce demo
 
 test: $(VENV)/test         ## install what the tests need, then run the fast ones
-	@$(BIN)/python -m pytest
+	@$(PYTEST) $(SHARED)
 
 test-all: $(VENV)/test     ## all tests: whole programs, simulations, clusters, browsers too
-	@$(BIN)/python -m pytest -m ""
+	@$(PYTEST) $(SHARED) -m "not ($(ALONE))"
+	@$(PYTEST) -m "$(ALONE)"
 
 coverage: $(VENV)/dev      ## all tests, and which lines of src they never reach
-	@$(BIN)/python -m pytest -m "" --cov --cov-report=term-missing
+	@$(PYTEST) $(SHARED) -m "not ($(ALONE))" --cov --cov-report=
+	@$(PYTEST) -m "$(ALONE)" --cov --cov-append --cov-report=term-missing
 
 bench: $(VENV)/test        ## measure the speed-ups as ratios in one run
 	@$(BIN)/python bench/run.py

@@ -213,6 +213,7 @@ def test_a_namespace_holds_these_names_and_no_others(namespace):
     assert module.__doc__
 
 
+@pytest.mark.slow
 def test_namespaces_are_reached_without_importing_them_first():
     assert run("import betarce; print(len(betarce.datasets.load_loan(50).X))") == "50\n"
     assert run("from betarce.rules import immutable; print(immutable())").startswith("immutable")

@@ -8,6 +8,7 @@ import pytest
 README = Path(__file__).parents[1] / "README.md"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::betarce.errors.BetarceWarning")
 def test_every_python_block_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)

@@ -111,6 +111,7 @@ def run(*arguments):
     return CliRunner().invoke(app, arguments)
 
 
+@pytest.mark.slow
 def test_hostile_names_in_a_table_stay_text_in_terminal_and_csv(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -133,6 +134,7 @@ def test_hostile_names_in_a_table_stay_text_in_terminal_and_csv(tmp_path, monkey
     assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row)
 
 
+@pytest.mark.slow
 def test_a_hostile_name_of_a_method_loses_no_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = HOSTILE.replace("\\", "\\\\").replace("\x1b", "\\u001b").replace("\x07", "\\u0007")

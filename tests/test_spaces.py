@@ -60,6 +60,7 @@ OF_TREES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FOUR)
 @pytest.mark.parametrize("name", OF_TREES)
 def test_spaces_keep_their_contract(name, case):

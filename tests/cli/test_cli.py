@@ -172,6 +172,7 @@ class TestInit:
 
 
 class TestExplain:
+    @pytest.mark.slow
     def test_it_says_what_to_change_and_writes_it_down(self, here, loans):
         (here / "features.toml").write_text("[columns.debt]\nimmutable = true\n[columns.grade]\nkind = 'categorical'\n")
         arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--features", "features.toml")
@@ -191,6 +192,7 @@ class TestExplain:
         assert len(changes) == len(saved.changes())
         assert run(*arguments).stdout == result.stdout
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("model", ["hist-gradient-boosting", "lightgbm", "random-forest"])
     def test_every_model_takes_the_mixed_table(self, model, here, loans):
         gaps = loans.rename(columns={"income": "income, [EUR]"})
@@ -203,6 +205,7 @@ class TestExplain:
         assert result.exit_code == 0, result.output
         assert "1 rows have a certified answer" in result.stdout
 
+    @pytest.mark.slow
     def test_rows_of_another_file_are_explained(self, here, loans):
         rows = pd.concat([loans[loans["approved"] == "no"][:1], loans[loans["approved"] == "yes"][:3]])
         rows = rows.drop(columns="approved").assign(comment="x")[["comment", *loans.columns[3::-1]]]
@@ -214,6 +217,7 @@ class TestExplain:
         assert "Row Ann: what would make approved = yes?" in result.stdout
         assert "3 more are in class yes already." in result.stdout
 
+    @pytest.mark.slow
     def test_a_row_that_cannot_be_read_spoils_no_other(self, here, loans):
         rows = loans[loans["approved"] == "no"][:3].drop(columns="approved").set_axis(["Ann", "Bob", "Cid"])
         rows.loc["Bob", "housing"] = "boat"
@@ -226,6 +230,7 @@ class TestExplain:
         assert "Row Ann: what would make approved = yes?" in said
         assert "The others: 1 unreadable." in said
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
@@ -306,6 +311,7 @@ class TestExplain:
         assert said.index(warning) < said.index("Row ")
         assert "Traceback" not in result.output
 
+    @pytest.mark.slow
     def test_what_looks_wrong_in_the_table_is_said_by_both_commands_before_anything_else(self, here, loans):
         text = loans["income"].astype(str).where(loans.index != 7, "unknown")
         coded = loans["grade"].map({1: "low", 2: "mid", 3: "high"})
@@ -327,6 +333,7 @@ class TestExplain:
         assert "left out" in mended.stderr
         assert mended.stderr.count("* ") == 1
 
+    @pytest.mark.slow
     def test_an_identifier_is_never_recommended_to_change_unless_a_rule_names_it(self, here, loans):
         rising = loans.sort_values("income", kind="stable").assign(customer=range(80)).drop(columns="income")
         rising.to_csv("ids.csv", index=False)  # the number says all about the income
@@ -338,6 +345,7 @@ class TestExplain:
         assert "identifier" not in allowed.stderr
         assert "customer" in set(pd.read_csv("b.csv")["feature"])
 
+    @pytest.mark.slow
     def test_json_is_all_there_is_on_stdout(self, here):
         arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--limit", "2", "--json")
         result = run(*arguments, "--model", "logistic", *QUICK)
@@ -348,6 +356,7 @@ class TestExplain:
         assert len(document["result"]["rows"]) == 2
         assert "Training logistic" in result.stderr
 
+    @pytest.mark.slow
     def test_whole_numbers_are_whole_in_the_csv_file(self, here, loans):
         loans.assign(rate=loans["income"] / 1000 + 0.5).to_csv("mixed.csv", index=False)
         arguments = ("explain", "mixed.csv", "--label", "approved", "--target", "yes", "--csv", "changes.csv")
@@ -357,6 +366,7 @@ class TestExplain:
         assert len(income)
         assert income[["row", "from", "base", "to"]].stack().str.fullmatch(r"\d+").all()
 
+    @pytest.mark.slow
     def test_rows_are_counted_from_one(self, here, loans):
         first = loans.sort_values("approved", ignore_index=True)  # the rejected come first
         first.to_csv("sorted.csv", index=False)

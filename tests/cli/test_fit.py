@@ -45,6 +45,7 @@ def told(text):
     return document
 
 
+@pytest.mark.slow
 def test_fit_says_how_many_models_and_how_long(bank, tmp_path):
     words = ["fit", bank / "loans.csv", "--label", "approved", "--model", "logistic", "--out", tmp_path / "run", *SMALL]
     done = ask(*words)
@@ -52,6 +53,7 @@ def test_fit_says_how_many_models_and_how_long(bank, tmp_path):
     assert "3 search members, 14 certifying members, 2 audit members" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_explains_rows_as_the_explainer_would(bank, tmp_path):
     out, csv = tmp_path / "answers.json", tmp_path / "changes.csv"
     done = ask("explain", bank / "rejected.csv", "--from", bank / "run", "--target", "1", "--out", out, "--csv", csv)
@@ -97,6 +99,7 @@ def test_a_finished_run_is_not_overwritten(bank):
     assert (bank / "run" / "manifest.json").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_model_file_must_be_trusted_and_hold_a_recipe(bank, tmp_path):
     pytest.importorskip("skops")
     model = fitted("lightgbm")
@@ -117,6 +120,7 @@ def test_a_model_file_must_be_trusted_and_hold_a_recipe(bank, tmp_path):
     assert "--allow-pickle" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_fit_of_something_else_is_not_mixed_in(bank, tmp_path):
     rce = brce.BetaRCE(fitted("logistic"), n_models=(3, 14), delta=0.8, confidence=0.9, random_state=5, verbose=-1)
     rce.fit(TABLE, LABELS, store=FitFolder(tmp_path / "run"))
@@ -150,6 +154,7 @@ def killed(words, folder, at):
     return process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["logistic", "hist-gradient-boosting"])
 def test_a_fit_that_is_killed_goes_on_to_the_same_bits(model, bank, tmp_path):
     words = ["fit", bank / "loans.csv", "--label", "approved", "--model", model, *SMALL]
@@ -174,6 +179,7 @@ def test_a_fit_that_is_killed_goes_on_to_the_same_bits(model, bank, tmp_path):
     assert manifests[0] == manifests[1]
 
 
+@pytest.mark.slow
 def test_a_damaged_member_of_a_stopped_fit_is_trained_again(bank, tmp_path):
     words = ["fit", bank / "loans.csv", "--label", "approved", "--model", "logistic", *SMALL, "--out", tmp_path / "run"]
     assert killed(words, tmp_path / "run", 5)

@@ -55,6 +55,7 @@ def test_answers_of_a_newer_version_say_so(stored, tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_explain_writes_a_page_too(tmp_path):
     rows = [f"{i % 50},{i * 7 % 40},{'yes' if i % 50 + i * 7 % 40 > 45 else 'no'}" for i in range(200)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,ok", *rows]))

@@ -49,6 +49,7 @@ def comparison():
     return run(["growing-spheres", "betarce", "betarce-paper", ("never", Never()), ("liar", Liar())])
 
 
+@pytest.mark.slow
 def test_every_method_has_a_line_for_every_row(comparison):
     counts = comparison.per_row.groupby("method").size()
     assert (counts == 12).all()
@@ -78,12 +79,14 @@ def test_an_answer_of_the_wrong_class_is_no_answer(comparison):
     assert lines["reason"].str.contains("does not give this point the target class").all()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_comparison(comparison):
     again = run(["growing-spheres"]).per_row.drop(columns="ms")
     first = comparison.per_row.query("method == 'growing-spheres'").drop(columns="ms")
     assert again.equals(first.reset_index(drop=True))
 
 
+@pytest.mark.slow
 def test_tuning_takes_the_most_robust_configuration_on_other_rows_and_members():
     spheres = brce.explainers.GrowingSpheres
     grid = {"search": [brce.GrowingSpheresSearch(norm="l1"), brce.GrowingSpheresSearch(initial_radius=3.0)]}

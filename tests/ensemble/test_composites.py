@@ -174,6 +174,7 @@ def check_stacked(ensemble):
 CASES = [(name, n_classes) for n_classes in (2, 3) for name in MODELS] + [(name, 2) for name in TWO_CLASSES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_classes"), CASES)
 def test_models_made_of_others_answer_through_kernels_of_their_parts(name, n_classes):
     if name.startswith("temperature"):
@@ -301,6 +302,7 @@ def test_means_of_flat_pieces_are_settled_as_scikit_learn_adds_them_up(folds):
     assert (scores[0, 0] > 0) == bool(np.argmax(total / len(heights)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["stacking", "soft votes", "sigmoid, forest"])
 def test_frozen_models_are_taken_apart_behind_thresholds_and_curves(name):
     X, y = data(2)
@@ -373,6 +375,7 @@ def made_of_others(draw):
     return make
 
 
+@pytest.mark.slow
 @given(make=made_of_others(), n_classes=st.sampled_from([2, 3]), missing=st.sampled_from([0.0, 0.1]))
 @settings(max_examples=15)
 def test_kernels_agree_with_the_members_on_mixed_tables(make, n_classes, missing):

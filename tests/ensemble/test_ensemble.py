@@ -107,6 +107,7 @@ def own_labels(models, X):
     return np.stack([model.predict(X) for model in models], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("family", [*STACKED, *GENERIC])

@@ -123,6 +123,7 @@ def watch(monkeypatch, kinds, hidden=None):
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_an_attribute_that_is_gone_means_one_warning_and_the_same_labels(name):
     space, points, models = trained(name)
@@ -169,6 +170,7 @@ def test_a_file_format_that_changed_means_one_warning_and_the_same_labels(name, 
     np.testing.assert_array_equal(ensemble.labels(points), own)
 
 
+@pytest.mark.slow
 def test_a_fit_survives_an_attribute_that_is_gone(monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200) % 2
     X[:, 0] += 3 * y

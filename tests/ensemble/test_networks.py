@@ -134,6 +134,7 @@ def points(members):
     return np.vstack([X, wide, 100 * wide, *[boundary(member) for member in members]])
 
 
+@pytest.mark.slow
 def test_labels_agree_with_each_member_unless_in_doubt(members, points):
     found, doubtful = labels(stack(members), points, members[0].classes_)
     own = np.column_stack([member.predict(points) for member in members])
@@ -145,6 +146,7 @@ def test_few_random_points_are_in_doubt(members):
     assert doubtful.mean() < 1e-3
 
 
+@pytest.mark.slow
 def test_scores_lie_within_the_doubt_of_each_members_own():
     narrow = networks(TWO, hidden_layers=1, neurons=5)
     for members in (networks(TWO), networks(THREE), narrow, alive(map(pruned, networks(TWO, n=12)))):

@@ -113,6 +113,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", MODELS)
@@ -144,6 +145,7 @@ def test_every_encoder_and_imputer_is_folded(encoder, imputer):
     np.testing.assert_array_equal(ensemble.labels(drawn), own_labels(models, space.decode(drawn)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 @settings(max_examples=8, deadline=None)
 @given(
@@ -349,6 +351,7 @@ def test_a_transformer_that_does_something_else_than_it_was_read_to_is_unreadabl
         read_preprocessing([scaler], None, ProbePoints.numeric(2, np.asarray, X))
 
 
+@pytest.mark.slow
 def test_thresholds_behind_preprocessing_are_stacked():
     space = columns()
     points, y = problem(space)

@@ -39,6 +39,7 @@ def test_labels_that_differ_are_close_calls(folded):
     assert (frame.loc[differ, "kernel"].abs() <= frame.loc[differ, "doubt"]).all()
 
 
+@pytest.mark.slow
 def test_the_picture_is_drawn(folded, tmp_path):
     path = preprocessing_picture.save_png(preprocessing_picture.draw(folded), tmp_path / "preprocessing.png")
     assert path.stat().st_size > 20_000

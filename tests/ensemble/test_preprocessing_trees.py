@@ -101,6 +101,7 @@ def check(models, space, kind=StackedGroup, *, missing=0.1, probe=None, monkeypa
     return ensemble
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_trees_behind_encoders_scalers_and_imputers_are_stacked(family, n_classes, monkeypatch):
@@ -112,6 +113,7 @@ def test_trees_behind_encoders_scalers_and_imputers_are_stacked(family, n_classe
     check(models, space, probe=points[:20], monkeypatch=monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["lightgbm", "forest", "large forest", "gradient boosting"])
 def test_trees_that_are_given_sparse_matrices_are_stacked(family):
     space = columns()
@@ -123,6 +125,7 @@ def test_trees_that_are_given_sparse_matrices_are_stacked(family):
     assert ensemble.groups[0][1].models[0][0].sparse_output_
 
 
+@pytest.mark.slow
 def test_sparse_matrices_of_xgboost_are_left_to_it():
     space = columns()
     points, y = problem(space)
@@ -179,6 +182,7 @@ def test_a_level_that_becomes_missing_and_is_refused_is_the_members_own_error():
         ensemble.labels(points)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     family=st.sampled_from(sorted(FAMILIES)),
@@ -323,6 +327,7 @@ def test_categories_among_the_numbers_of_a_point_are_left_to_the_members():
     assert group_types(Ensemble(models, [0, 1])) == {GenericGroup}
 
 
+@pytest.mark.slow
 def test_thresholds_and_masks_work_behind_preprocessing():
     space = columns()
     points, y = problem(space)

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +18,7 @@ from betarce.ensemble.unreadable import Unreadable
 from mixed_pipelines import SCALERS, columns, preprocessing, problem
 
 
+@pytest.mark.slow
 def test_preprocessing_gives_what_its_transformers_give_to_the_bit():
     space = columns()
     points, y = problem(space)
@@ -34,6 +36,7 @@ def test_preprocessing_gives_what_its_transformers_give_to_the_bit():
 FINITE = st.floats(-1e12, 1e12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     scaler=st.sampled_from(sorted(set(SCALERS) - {"none"})),

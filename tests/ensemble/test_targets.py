@@ -191,6 +191,7 @@ def edges(model, points, n=40):
     return np.vstack([left, right])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("family", THRESHOLDS)
 def test_labels_turn_exactly_where_predict_says(family):

@@ -123,6 +123,7 @@ def _own_scores(model: Any, X: Any) -> Any:
     return np.log(p[:, 1] / (1 - p[:, 1])) if p.shape[1] == 2 else np.log(p)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "n_classes"), CASES)
 def test_labels_are_those_of_predict_on_both_sides_of_every_threshold(family: str, n_classes: int) -> None:
     models = _members(family, n_classes)
@@ -357,6 +358,7 @@ def test_a_place_among_cuts_is_how_many_lie_below(cuts: list[float], x: list[flo
     np.testing.assert_array_equal(places[:, 0, 0], np.searchsorted(cut, points[:, 0]))
 
 
+@pytest.mark.slow
 def test_numba_is_not_imported_before_a_kernel_is_asked() -> None:
     code = "import sys, betarce.ensemble.trees.kernel; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -36,6 +36,7 @@ class ToTheRight:
         return Explained(points, np.ones(n, dtype=bool), [""] * n, np.zeros(n, dtype=int))
 
 
+@pytest.mark.slow
 def test_a_registered_explainer_is_known_by_its_name_everywhere(monkeypatch):
     monkeypatch.setattr("betarce.explainers.registry.EXPLAINERS", EXPLAINERS)
     register("to-the-right")(ToTheRight)
@@ -91,6 +92,7 @@ def test_what_is_cached_is_computed_once_for_each_problem_and_key():
     assert other.cached(("a", 1), compute) is not first
 
 
+@pytest.mark.slow
 def test_a_problem_that_is_no_longer_used_goes_with_all_that_is_cached_on_it():
     one = problem()
     brce.explainers.Face(n_neighbors=2).explain(X[:2], np.array([[False, True]] * 2), one, FEATURES.box(X[:2]), [0, 1])

@@ -139,6 +139,7 @@ def test_a_wider_ball_of_samples_makes_longer_steps():
     assert (np.diff(gained) > 0).all()
 
 
+@pytest.mark.slow
 def test_a_point_that_the_model_refuses_is_not_handed_out():
     model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, (np.sin(25 * X[:, 0]) > 0.5).astype(int))
     problem = problem_of(model, X)
@@ -169,6 +170,7 @@ def test_rows_that_cannot_move_say_so():
     assert "may move" in result.reasons[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_constant_columns_names_and_missing_values_are_left_alone(epsilon):
     check_awkward(Rbr(n_neighbors=3, epsilon_op=epsilon, epsilon_pe=epsilon))

@@ -384,6 +384,7 @@ def test_evaluations_of_neighbours_are_counted():
     assert (result.n_evaluations >= base.n_evaluations + 200).all()
 
 
+@pytest.mark.slow
 def test_both_serve_as_base_of_betarce():
     problem = linear_problem(C=10.0)
     rce = brce.BetaRCE(LogisticRegression(C=10.0), base=RobX(n_samples=200), random_state=0, verbose=-1)
@@ -395,6 +396,7 @@ def test_both_serve_as_base_of_betarce():
 # What the paper found
 
 
+@pytest.mark.slow
 def test_robust_but_far_on_breast_cancer_with_boosted_trees():
     lightgbm = pytest.importorskip("lightgbm")
     X, y = load_breast_cancer(return_X_y=True)

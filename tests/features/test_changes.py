@@ -41,6 +41,7 @@ def _as_it_was(rce):
     rce.set_params(max_changes=None, features=None, base=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("base", [None, "growing-spheres", "closest", "nearest"])
 def test_no_answer_changes_more_than_may(rce, most, base):
@@ -125,6 +126,7 @@ def test_a_feature_space_keeps_both_in_a_file():
     np.testing.assert_array_equal(again.weight, space.weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [{"b": cost(3)}, {"sum": derived("a + 2 * b"), "b": cost(0.5)}], ids=["cost", "derived"]
 )

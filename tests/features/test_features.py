@@ -35,6 +35,7 @@ def test_an_array_comes_back_as_it_went_in(dtype):
     np.testing.assert_array_equal(again, X)
 
 
+@pytest.mark.slow
 @given(arrays(np.float64, (20, 4), elements=st.floats(-1e6, 1e6)))
 def test_a_projected_point_can_be_handed_out_without_a_change(points):
     features = FeatureSpace.infer(TABLE, rules={"debt": between(-10, 10)})

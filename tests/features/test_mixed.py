@@ -115,6 +115,7 @@ def obeys(rule, column, before, after):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(rules(), st.integers(0, 1000))
 def test_whatever_is_projected_obeys_every_rule_and_decodes_to_the_original_dtypes(drawn, seed):
@@ -132,6 +133,7 @@ def test_whatever_is_projected_obeys_every_rule_and_decodes_to_the_original_dtyp
         assert all(np.array(kept)[possible]), (column, rule)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(rules(), st.integers(0, 1000))
 def test_a_broken_rule_is_seen_whatever_broke_it(drawn, seed):

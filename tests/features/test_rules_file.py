@@ -180,6 +180,7 @@ def round_trip(space, table, tmp_path):
     return text
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(drawn=rules())
 def test_a_written_file_reads_back_as_the_same_rules(drawn, tmp_path_factory):
@@ -226,6 +227,7 @@ def test_odd_names_and_levels_are_written_and_read(tmp_path):
     round_trip(FeatureSpace.infer(table, drawn), table, tmp_path)
 
 
+@pytest.mark.slow
 @given(name=st.text(), level=st.text())
 def test_any_text_survives_the_file(name, level, tmp_path_factory):
     table = pd.DataFrame({name: [level, level + "?"], name + "!": [1, 2]})

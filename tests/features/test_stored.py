@@ -51,6 +51,7 @@ def test_a_mixed_table_decodes_to_the_same_dtypes_after_loading():
     assert repr(decoded.dtypes.tolist()) == repr(TABLE.dtypes.tolist())
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(rules())
 def test_whatever_the_rules_the_loaded_space_projects_alike(drawn):
@@ -152,6 +153,7 @@ def test_one_hot_groups_and_links_come_back():
     assert again.links.relations == space.links.relations
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(st.floats(-1e100, 1e100), min_size=2, max_size=20),

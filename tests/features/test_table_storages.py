@@ -50,6 +50,7 @@ def expected():
     return EXPECTED["points"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", TEXT)
 def test_pandas_3_with_pyarrow_breaks_text_columns(storage, tmp_path):
     table = pd.DataFrame({"income": INCOME, "purpose": TEXT[storage](list(WORDS))}).set_axis(np.arange(N) + 1000)
@@ -69,6 +70,7 @@ def test_pandas_3_with_pyarrow_breaks_text_columns(storage, tmp_path):
     assert [verdict.certified for verdict in rce.certify(again.robust, "yes")] == [True] * int(result.certified.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum(["car", "home", "other"])], ids=str)
 def test_text_of_polars_gives_the_same_answers(dtype, tmp_path):
     table = pl.DataFrame({"income": INCOME, "purpose": pl.Series(WORDS.tolist(), dtype=dtype)})
@@ -136,6 +138,7 @@ def assert_same_in_all(values, storages):
         np.testing.assert_array_equal(other, first, err_msg=name)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(with_gaps(st.text(max_size=4)).filter(lambda values: any(value is not None for value in values)))
 def test_any_text_is_the_same_point_in_any_storage(values):
@@ -145,18 +148,21 @@ def test_any_text_is_the_same_point_in_any_storage(values):
     assert_same_in_all(values, TEXT)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(with_gaps(st.floats(-1e9, 1e9)).filter(lambda values: any(value is not None for value in values)))
 def test_any_number_is_the_same_point_in_any_storage(values):
     assert_same_in_all([None if value is None else value + 0.0 for value in values], NUMBERS)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(with_gaps(st.integers(-(2**31), 2**31 - 1)).filter(lambda values: any(value is not None for value in values)))
 def test_any_whole_number_is_the_same_point_in_any_storage(values):
     assert_same_in_all(values, {**WHOLE, **NUMBERS})
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(with_gaps(st.booleans()).filter(lambda values: any(value is not None for value in values)))
 def test_any_truth_value_is_the_same_point_in_any_storage(values):

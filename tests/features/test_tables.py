@@ -134,6 +134,7 @@ def rules(draw):
     return {name: draw(st.sampled_from(RULES[name])) for name in sorted(chosen)}
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     name=st.sampled_from(sorted(MODELS)),
@@ -174,6 +175,7 @@ def test_whatever_is_handed_out_obeys_every_rule_and_certifies_again(name, drawn
         np.testing.assert_array_equal(robust["visits"].isna(), missing)
 
 
+@pytest.mark.slow
 def test_rules_that_collide_make_a_row_infeasible_and_say_why():
     model, space = fitted("logistic")
     rules = {"age": brce.immutable() & brce.between(30, 40)}
@@ -186,6 +188,7 @@ def test_rules_that_collide_make_a_row_infeasible_and_say_why():
     assert "immutable, between 30 and 40" in first.reason
 
 
+@pytest.mark.slow
 def test_rules_of_a_single_row():
     model, space = fitted("logistic")
     rce = brce.BetaRCE(model, space=space, base=None, **LOOSE).fit(TABLE[:200], LABELS[:200])
@@ -232,6 +235,7 @@ class TestClasses:
         model = one_hot_pipeline(LogisticRegression(max_iter=500))
         return brce.BetaRCE(model, **LOOSE, **options).fit(TABLE[:200], self.GRADES[:200])
 
+    @pytest.mark.slow
     def test_a_set_of_classes_accepts_any_of_them(self):
         rce = self.rce()
         rows = TABLE[200:230]
@@ -248,6 +252,7 @@ class TestClasses:
         near, far = (np.nanmedian([item.distance_to_original for item in r]) for r in (result, one))
         assert near <= far
 
+    @pytest.mark.slow
     def test_a_target_a_row_may_be_a_class_or_a_set(self):
         rce = self.rce()
         rows = TABLE[200:230]
@@ -255,6 +260,7 @@ class TestClasses:
         result = rce.explain(rows, target=["fair", {"good", "top"}])
         assert [item.target for item in result] == ["fair", ["good", "top"]]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("target", "message"),
         [
@@ -270,6 +276,7 @@ class TestClasses:
         with pytest.raises(InvalidInput, match=message):
             rce.explain(rows[rce.model_.predict(rows) == "bad"], target=target)
 
+    @pytest.mark.slow
     def test_a_row_that_has_one_of_its_classes_is_there_already(self):
         rce = self.rce()
         rows = TABLE[200:230]
@@ -279,6 +286,7 @@ class TestClasses:
         assert [item.status == "already-there" for item in result] == [False, False, True, True]
 
 
+@pytest.mark.slow
 def test_a_tuned_threshold_is_what_is_explained():
     model = TunedThresholdClassifierCV(one_hot_pipeline(LogisticRegression(max_iter=300)), cv=3)
     labels = (LABELS == "yes").astype(int)
@@ -290,6 +298,7 @@ def test_a_tuned_threshold_is_what_is_explained():
     assert (rce.model_.predict(result.robust) == 1).all()
 
 
+@pytest.mark.slow
 def test_native_categories_and_missing_values_need_no_pipeline():
     table = TABLE.astype({"purpose": "category"})
     model = HistGradientBoostingClassifier(max_iter=15, categorical_features="from_dtype")
@@ -300,6 +309,7 @@ def test_native_categories_and_missing_values_need_no_pipeline():
     np.testing.assert_array_equal(result.robust["visits"].isna(), table.loc[result.robust.index, "visits"].isna())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [LogisticRegression(max_iter=500), RandomForestClassifier(15, max_depth=4)], ids=["logistic", "forest"]
 )
@@ -319,6 +329,7 @@ def test_a_model_that_eats_one_hot_columns_gets_whole_groups(model):
     assert (rce.model_.predict(robust) == [item.target for item in result if item.status == "certified"]).all()
 
 
+@pytest.mark.slow
 def test_polars_in_polars_out():
     pl = pytest.importorskip("polars")
     columns = {name: TABLE[name].to_list() for name in ("age", "income", "debt", "owner", "purpose")}

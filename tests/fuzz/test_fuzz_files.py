@@ -66,6 +66,7 @@ columns:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ending", "text", "n"), [("toml", RULES, 2000), ("yaml", YAML, 800)])
 def test_a_file_of_rules_with_other_bytes_is_refused_or_says_rules(ending, text, n, tally, tmp_path):
     count = tally(f"rules, bytes of {ending.upper()}")
@@ -103,6 +104,7 @@ DOCUMENTS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300 * TIMES)
 @given(document=st.dictionaries(st.sampled_from(["age", "income", "purpose"]), DOCUMENTS, max_size=2))
 def test_whatever_a_file_says_of_columns_is_refused_or_means_rules(tally, document):
@@ -113,6 +115,7 @@ def test_whatever_a_file_says_of_columns_is_refused_or_means_rules(tally, docume
         usable_or_refused(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["smoke", "members", "paper"])
 def test_a_plan_with_other_bytes_is_refused_or_is_a_plan(name, tally, tmp_path):
     count = tally("plans, bytes")
@@ -170,6 +173,7 @@ def test_the_cell_that_is_mutated_is_one_that_can_be_read(tmp_path):
     assert read_cell(CELL, PLAN, tmp_path)["cell"] == asdict(CELL)
 
 
+@pytest.mark.slow
 def test_a_cell_with_other_bytes_is_refused_or_equal(tally, tmp_path):
     count = tally("cells, bytes")
     text = cell_text(CELL, PLAN, CONTENT)
@@ -182,6 +186,7 @@ def test_a_cell_with_other_bytes_is_refused_or_equal(tally, tmp_path):
             count.read("equal")
 
 
+@pytest.mark.slow
 def test_a_cell_that_says_something_else_under_a_right_digest_is_refused_or_holds_records(tally, tmp_path):
     count = tally("cells, data under a right digest")
     original = unseal(cell_text(CELL, PLAN, CONTENT))
@@ -219,6 +224,7 @@ def test_arrays_come_back_to_the_bit():
     assert same_arrays(from_bytes(to_bytes(ARRAYS)), ARRAYS)
 
 
+@pytest.mark.slow
 def test_arrays_with_other_bytes_are_refused_or_equal(tally):
     count = tally("arrays, bytes")
     for mutant in byte_mutants(to_bytes(ARRAYS), 5000, seed=9):
@@ -227,6 +233,7 @@ def test_arrays_with_other_bytes_are_refused_or_equal(tally):
             count.read("equal")
 
 
+@pytest.mark.slow
 def test_arrays_that_say_something_else_under_a_right_digest_are_refused_or_are_arrays(tally):
     count = tally("arrays, bytes under a right digest")
     content = to_bytes(ARRAYS)
@@ -239,6 +246,7 @@ def test_arrays_that_say_something_else_under_a_right_digest_are_refused_or_are_
             count.read("equal" if same_arrays(found, ARRAYS) else "other arrays")
 
 
+@pytest.mark.slow
 def test_arrays_of_models_that_do_not_fit_together_are_refused_or_are_models(tally):
     count = tally("models as arrays")
     X = np.random.default_rng(0).normal(size=(40, 3))

@@ -20,6 +20,7 @@ CERTIFICATE = (
 )
 
 
+@pytest.mark.slow
 def test_a_result_with_other_bytes_is_refused_or_equal(tally, tmp_path):
     count = tally("results, bytes")
     path = tmp_path / "result.json"
@@ -31,6 +32,7 @@ def test_a_result_with_other_bytes_is_refused_or_equal(tally, tmp_path):
             count.read("equal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["rows", "features", "certificate"])
 def test_a_result_that_says_something_else_under_a_right_digest_is_refused_or_read_as_it_says(part, tally):
     count = tally("results, data under a right digest")
@@ -69,6 +71,7 @@ def with_digest(data):
     return {**rest, "digest": digest(rest)}
 
 
+@pytest.mark.slow
 def test_a_certificate_with_other_bytes_is_refused_or_equal(tally):
     count = tally("certificates, bytes")
     original = Certificate.from_json(CERTIFICATE)
@@ -78,6 +81,7 @@ def test_a_certificate_with_other_bytes_is_refused_or_equal(tally):
             count.read("equal")
 
 
+@pytest.mark.slow
 def test_a_certificate_that_says_something_else_under_a_right_digest_is_refused_or_read_as_it_says(tally):
     count = tally("certificates, data under a right digest")
     for mutant in data_mutants(json.loads(CERTIFICATE), 2000, seed=4):
@@ -91,6 +95,7 @@ FIELDS = sorted(json.loads(CERTIFICATE))
 ANYTHING = st.sampled_from(WRONG)
 
 
+@pytest.mark.slow
 @settings(max_examples=300 * TIMES)
 @given(said=st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=3))
 def test_whatever_is_said_of_the_fields_of_a_certificate(tally, said):

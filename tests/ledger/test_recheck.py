@@ -49,6 +49,7 @@ class Constant:
         return np.full(len(table), self.label)
 
 
+@pytest.mark.slow
 def test_statements_of_a_run_carry_its_identity(ledger, run):
     rce, result = run
     names = ledger.record(result, run=rce)
@@ -89,6 +90,7 @@ def test_a_model_beyond_the_declared_space_is_said_to_be_so_and_breaks_nothing_u
     assert ledger.verify().intact
 
 
+@pytest.mark.slow
 def test_members_of_the_space_are_bad_luck_at_worst_but_for_a_few(ledger, run):
     rce, result = run
     ledger.record(result)

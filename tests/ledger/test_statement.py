@@ -66,6 +66,7 @@ def test_a_statement_comes_back_as_it_was():
     assert given.to_plain() == json.loads(given.to_bytes())
 
 
+@pytest.mark.slow
 def test_every_change_of_one_character_is_found():
     payload = statement().to_bytes()
     for place in range(len(payload)):

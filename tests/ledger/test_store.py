@@ -229,6 +229,7 @@ def test_a_busy_ledger_is_waited_for_and_then_given_up(path):
         assert len(ledger.record(promises(1, start=1))) == 1
 
 
+@pytest.mark.slow
 def test_threads_may_share_a_ledger(path):
     with brce.Ledger(path) as ledger:
         errors = []

@@ -42,6 +42,7 @@ def test_a_built_in_model_needs_a_table_and_a_name_that_is_known():
 # skops
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "trust"),
     [

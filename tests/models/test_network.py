@@ -50,6 +50,7 @@ def cross_entropy(network, X, y):
     return -log_softmax(scores, axis=1)[np.arange(len(X)), np.searchsorted(network.classes_, y)].mean()
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks_of_scikit_learn():
     check_estimator(Network(hidden_layers=1, neurons=16, dropout=0.0, learning_rate=0.02, random_state=0), on_skip=None)
 
@@ -65,6 +66,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others():
     assert bits(first) == bits(again) != bits(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
 @pytest.mark.parametrize("together", [1, 160_000, 10_000_000])
 def test_a_network_is_the_same_to_the_bit_in_any_company(y, together, monkeypatch):
@@ -143,6 +145,7 @@ def gradients(learner, task, X):
     return learner.gradients[0].copy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
 def test_a_step_agrees_with_torch(y):
     torch = pytest.importorskip("torch")
@@ -227,6 +230,7 @@ def test_a_pickle_is_small_and_answers_the_same():
     np.testing.assert_array_equal(pickle.loads(stored).predict_proba(X), network.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_neither_import_nor_training_needs_torch():
     program = (
         "import sys, numpy as np; from betarce.models.network import Network;"

@@ -84,6 +84,7 @@ def test_networks_of_several_sizes_go_together():
         np.testing.assert_array_equal(again.validation_losses_, model.validation_losses_)
 
 
+@pytest.mark.slow
 def test_the_same_model_is_the_same_bytes_in_every_process():
     code = (
         "from hashlib import sha256; from mixed_models import fitted; from betarce.models.stored import pack;"

@@ -25,6 +25,7 @@ def names(paths, end=""):
     return [path.name for path in paths if path.name.endswith(end)]
 
 
+@pytest.mark.slow
 def test_partial_records_give_what_they_can_and_say_what_is_left_out(matplotlib, tmp_path):
     """One data set, one space, two deltas, no DiCE: the extent of the plan "smoke"."""
     records = made_up_records(
@@ -46,6 +47,7 @@ def test_partial_records_give_what_they_can_and_say_what_is_left_out(matplotlib,
     assert f"models_logistic_{GS}: no delta and confidence was run with several numbers" in left_out
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_frame_to_six_digits(matplotlib, tmp_path):
     records = made_up_records(data=("car", "wine"), spaces=("seed",), bases=(GS,), deltas=(0.8, 0.9))
     write_figures(records, tmp_path)
@@ -54,6 +56,7 @@ def test_the_numbers_are_those_of_the_frame_to_six_digits(matplotlib, tmp_path):
     assert {"rows", "answers"} <= set(written)
 
 
+@pytest.mark.slow
 def test_several_confidences_and_numbers_of_models_get_their_figures(matplotlib, tmp_path):
     setting = {"data": ("car",), "spaces": ("seed",), "bases": (GS,), "deltas": (0.8,), "n_rows": 3}
     records = pd.concat(
@@ -74,6 +77,7 @@ def test_several_confidences_and_numbers_of_models_get_their_figures(matplotlib,
     assert "time.png" not in names(paths)
 
 
+@pytest.mark.slow
 def test_numbers_of_models_on_many_places_get_a_figure_for_each_space(matplotlib, tmp_path):
     setting = {"data": ("heloc", "wine", "car"), "bases": (GS,), "deltas": (0.8,), "n_rows": 2}
     parts = [made_up_records(**setting, forms={f"betarce-{n}": "fresh"}, n_models=n) for n in (32, 64)]
@@ -92,6 +96,7 @@ def test_records_without_an_answer_of_betarce_give_the_reason_alone(matplotlib, 
         assert "all figures: no form of BetaRCE has an answer in these records." in paths[0].read_text()
 
 
+@pytest.mark.slow
 def test_one_form_alone_leaves_out_the_comparison_of_both(matplotlib, tmp_path):
     records = made_up_records(data=("car",), spaces=("seed",), bases=(GS,), forms={"betarce": "fresh"}, n_rows=2)
     paths = write_figures(records, tmp_path)
@@ -99,6 +104,7 @@ def test_one_form_alone_leaves_out_the_comparison_of_both(matplotlib, tmp_path):
     assert f"forms_{GS}: there is no row where both" in paths[0].read_text()
 
 
+@pytest.mark.slow
 def test_names_of_methods_become_safe_names_of_files(matplotlib, tmp_path):
     forms = {"our/form: 2": "fresh"}
     paths = write_figures(

@@ -14,6 +14,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_whole_records_give_every_table_twice(tmp_path):
     paths, left_out = write_tables(whole_paper(n_rows=2), tmp_path / "new" / "folder")
     assert left_out == {}
@@ -28,6 +29,7 @@ def test_whole_records_give_every_table_twice(tmp_path):
     assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / "new" / "folder").iterdir())
 
 
+@pytest.mark.slow
 def test_partial_records_leave_tables_out_and_say_why(tmp_path):
     lines = [
         record(name, family="logistic", data="breast_cancer", row=row)
@@ -42,6 +44,7 @@ def test_partial_records_leave_tables_out_and_say_why(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_records_of_methods_that_the_paper_lacks_have_no_table(tmp_path):
     paths, left_out = write_tables(table(record("nice")), tmp_path)
     assert paths == []

@@ -53,6 +53,7 @@ def test_other_families_bases_and_foreign_methods_stay_out():
     assert frame["rows"].tolist() == [1]
 
 
+@pytest.mark.slow
 def test_eighteen_panels_show_the_frame(full):
     figure = draw_bounds(full, "betarce", confidence=0.95)
     axes = figure.axes
@@ -82,6 +83,7 @@ def test_eighteen_panels_show_the_frame(full):
     ]
 
 
+@pytest.mark.slow
 def test_a_panel_says_how_many_rows_have_no_answer(full):
     figure = draw_bounds(full, "betarce", confidence=0.95)
     own = full[full["method"].eq("betarce") & full["data"].eq("heloc") & full["space"].eq("seed")]
@@ -90,6 +92,7 @@ def test_a_panel_says_how_many_rows_have_no_answer(full):
     assert f"{share} % answered" in [text.get_text() for text in figure.axes[0].texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["full", "one panel"])
 def test_all_words_can_be_read(full, width):
     frame = full if width == "full" else full[full["data"].eq("car") & full["space"].eq("seed")]
@@ -97,6 +100,7 @@ def test_all_words_can_be_read(full, width):
     assert_legible(draw_both_bounds(frame, confidence=0.95))
 
 
+@pytest.mark.slow
 def test_both_forms_are_drawn_in_colours_of_their_own(full):
     figure = draw_both_bounds(full, confidence=0.95)
     ax = figure.axes[0]

@@ -132,6 +132,7 @@ def test_the_order_is_the_papers_and_unknown_methods_follow_the_simple_ones():
     assert found["method"].tolist() == order * 2
 
 
+@pytest.mark.slow
 def test_markdown_has_a_section_a_data_set_and_every_line_of_a_table_the_same_cells():
     found = comparison_table(whole_paper(n_rows=2), family="lightgbm", base="growing-spheres")
     text = comparison_markdown(found, family="lightgbm", base="growing-spheres")

@@ -67,6 +67,7 @@ def test_pooling_can_hide_what_happens_within():
     assert found["groups"] == 2
 
 
+@pytest.mark.slow
 def test_methods_are_told_apart_and_taken_together():
     found = correlation_table(whole_paper(n_rows=2))
     assert found["method"].drop_duplicates().tolist() == ["betarce-paper", "betarce", "robx", "all"]

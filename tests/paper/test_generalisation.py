@@ -41,6 +41,7 @@ def test_other_guarantees_methods_families_and_data_sets_have_no_part():
     assert found["n"].tolist() == [2] * 4
 
 
+@pytest.mark.slow
 def test_the_frame_has_both_forms_over_the_four_and_over_all():
     frame = generalisation_frame(whole_paper(n_rows=2))
     sizes = frame.groupby(["base", "method", "data"]).size()
@@ -62,6 +63,7 @@ def test_the_four_are_not_shown_twice():
     )
 
 
+@pytest.mark.slow
 def test_records_without_other_spaces_have_nothing_to_show():
     plain = table(record(), record("betarce-paper"))
     assert generalisation_table(plain, **SPHERES).empty

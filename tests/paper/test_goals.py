@@ -49,6 +49,7 @@ def test_the_limits_are_those_of_the_binomial():
         assert below / members < delta <= (below + 1) / members + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rates", "least", "most"), [((0.9, 0.5), 0.0, 0.08), ((0.8, 0.8), 0.9, 1.0)])
 def test_a_promise_just_kept_is_seldom_called_broken_and_a_broken_one_is_seen(rates, least, most):
     """Five points in a hundred are hopeless and the rest exactly at delta: the worst that the promise allows."""
@@ -94,6 +95,7 @@ def test_other_guarantees_and_lonely_forms_have_no_part():
     assert goals_table(table(record("face"))).empty
 
 
+@pytest.mark.slow
 def test_the_whole_paper_gives_a_section_for_each_family_and_base():
     found = goals_table(whole_paper(n_rows=2))
     assert len(found) == 6 * 3 * 3 * 2

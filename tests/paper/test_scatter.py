@@ -61,6 +61,7 @@ def test_other_bases_and_methods_stay_out():
     assert "correlation" in frame
 
 
+@pytest.mark.slow
 def test_families_by_changes_with_one_dot_a_bin():
     both = pd.concat([many(), many(200).assign(family="logistic")])
     frame = scatter_frame(both, base="dice", method="betarce")

@@ -35,6 +35,7 @@ def test_methods_that_are_no_form_of_betarce_and_no_base_stay_out():
     assert time_frame(pd.DataFrame(lines))["method"].tolist() == ["betarce"]
 
 
+@pytest.mark.slow
 def test_bases_by_families_on_a_log_scale():
     families = ("network", "lightgbm", "logistic")
     frame = time_frame(made_up_records(families=families, n_rows=2))

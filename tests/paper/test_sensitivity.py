@@ -93,6 +93,7 @@ def test_numbers_of_models_that_follow_from_delta_are_not_compared():
     assert several_models(models_frame(pd.DataFrame(lines), **WHERE)).empty
 
 
+@pytest.mark.slow
 def test_three_measures_against_the_number_of_models(by_models):
     figure = draw_models(by_models, confidence=0.95)
     assert len(figure.axes) == 6

@@ -204,6 +204,7 @@ def letters(figure):
     return [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
+@pytest.mark.slow
 def test_growing_spheres_are_drawn_in_eight_panels(spheres, tmp_path):
     found, record, shells = spheres
     candidates = record.assign(kind=candidate_kinds(record["hit"], record["x1"] > 0.5))
@@ -228,6 +229,7 @@ def test_more_shells_than_panels_show_the_first_and_the_last():
     assert len(shown_shells(shells.head(3))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passes", [True, False])
 def test_the_frontier_is_drawn_in_eight_panels_whether_or_not_a_rung_passes(frontier, passes):
     ladders, _, climb = frontier

@@ -53,6 +53,7 @@ def test_a_form_that_was_not_run_leaves_an_empty_frame():
     assert {"ratio", "moved"} <= set(frame)
 
 
+@pytest.mark.slow
 def test_dots_and_quartiles_for_every_data_set_and_family():
     frame = forms_frame(made_up_records(families=("network", "lightgbm", "logistic")), base="dice")
     figure = draw_forms(frame, delta=0.9, confidence=0.95)

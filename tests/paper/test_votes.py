@@ -145,6 +145,7 @@ def test_a_markdown_table_escapes_bars():
     assert markdown_table(frame, digits=2).splitlines()[2] == r"| 1 | 0.12 | x\|y |"
 
 
+@pytest.mark.slow
 def test_the_command_writes_small_figures_and_the_table(tmp_path):
     result = CliRunner().invoke(app, ["figures", "--out", str(tmp_path / "new")])
     assert result.exit_code == 0, result.output

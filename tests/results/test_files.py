@@ -152,6 +152,7 @@ def explained():
     return rce, rce.explain(X[rce.model_.predict(X) == "no"][:4], target="yes")
 
 
+@pytest.mark.slow
 def test_what_explain_returns_comes_back_equal(explained, tmp_path):
     rce, result = explained
     result.save(tmp_path / "result.json")
@@ -164,6 +165,7 @@ def test_what_explain_returns_comes_back_equal(explained, tmp_path):
     assert all(verdict.certified for verdict in verdicts)
 
 
+@pytest.mark.slow
 def test_an_answer_that_only_the_rules_of_its_row_allow_can_be_saved():
     fixed = brce.BetaRCE(
         LogisticRegression(), delta=0.6, confidence=0.8, random_state=0, n_jobs=1, features={"a": brce.immutable()}
@@ -261,6 +263,7 @@ def test_an_empty_result_and_rules_come_back():
 FLOATS = st.floats(-1e100, 1e100)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(FLOATS, st.text(max_size=5)), min_size=3, max_size=6, unique=True),
@@ -290,6 +293,7 @@ def test_a_truncated_file_is_refused_by_name(tenth, tmp_path):
         Result.load(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, len(TEXT.encode()) - 1), bit=st.integers(0, 7))
 def test_a_flipped_bit_never_gives_another_result(place, bit, tmp_path):
@@ -339,6 +343,7 @@ def test_a_missing_file_says_so(tmp_path):
         Result.load(tmp_path / "nothing.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [{"x": 1}, [], "?", -1.5, 7, True, None], ids=str)
 def test_a_part_of_the_wrong_type_is_refused_even_under_a_right_digest(wrong):
     document = unseal(TEXT)
@@ -422,8 +427,8 @@ def everything(*edits):
             everything(lambda row: row.update(target=None), lambda row: row["certificate"].update(target=None)),
             "wants None",
         ),
-        (lambda row: row.update(target=["yes"]), "a list of one"),
-        (lambda row: row.update(target=["yes", "yes"]), "one of them twice"),
+        (lambda row: row.update(target=["yes"]), r"no target is \['yes'\]"),
+        (lambda row: row.update(target=["yes", "yes"]), "no target is"),
         (lambda row: row.update(certificate=None), "its certificate is missing"),
         (lambda row: row.update(reason="Perhaps."), "its reason 'Perhaps.' does not fit its status"),
         (lambda row: row["points"]["base"].pop(), "3 values for 4 columns"),

@@ -38,6 +38,7 @@ def test_every_walk_ends_where_the_ladder_says(votes, least):
     assert (np.diff(ladder.n_least) < 0).all()
 
 
+@pytest.mark.slow
 def test_other_deltas_get_what_explain_would_have_handed_out(rce):
     rows = X[205:212]
     result = rce.explain(rows)
@@ -75,6 +76,7 @@ def test_a_delta_that_so_many_members_cannot_certify_has_no_answer(rce):
     assert item.at(0.999) is None
 
 
+@pytest.mark.slow
 def test_a_row_in_a_table_gives_a_row_at_other_deltas():
     table = pd.DataFrame(X[:200], columns=list("abcde")).round(2)
     given = {"delta": 0.8, "confidence": 0.9, "n_models": (20, 60), "random_state": 0, "verbose": -1}

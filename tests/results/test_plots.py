@@ -110,6 +110,7 @@ def test_long_names_are_cut():
     assert any(text.startswith("a" * 23 + "…: certified") for text in texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 12])
 def test_no_label_of_the_change_chart_meets_another(n):
     axes = wide(n).plot()
@@ -124,6 +125,7 @@ def test_no_label_of_the_change_chart_meets_another(n):
     assert all(axes.figure.bbox.contains(*corner) for box in boxes for corner in (box.min, box.max))
 
 
+@pytest.mark.slow
 def test_of_many_changes_the_largest_are_drawn():
     item = wide(50)
     assert change_frame(item)["feature"].unique().tolist() == [f"f{j}" for j in range(20, 50)]
@@ -157,6 +159,7 @@ def test_the_outcome_of_a_vote_is_told_in_words():
     assert "quorum out of reach" in vote_in_words(answer(n_agree=10, n_models=10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "members"), [(1, 15), (1, 100), (40, 38), (40, 100)])
 def test_the_vote_strip_is_legible_for_any_batch(rows, members):
     axes = batch(*(answer(name=i, n_models=members, n_agree=members - i % 2) for i in range(rows))).plot_votes()
@@ -173,6 +176,7 @@ def test_the_vote_strip_is_legible_for_any_batch(rows, members):
     assert width > 5  # pixels of a cell at 100 dots an inch
 
 
+@pytest.mark.slow
 def test_a_long_batch_draws_forty_rows_and_says_how_many_more_there_are():
     axes = batch(*(answer(name=i) for i in range(43))).plot_votes()
     assert len(axes.get_yticks()) == 40
@@ -198,6 +202,7 @@ def test_pictures_are_drawn_on_given_axes():
     assert batch(answer()).plot_votes(ax=right) is right
 
 
+@pytest.mark.slow
 def test_what_explain_returns_is_drawn(tmp_path):
     X, y = make_classification(n_samples=200, n_features=4, random_state=0)
     rce = brce.BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=18, random_state=0, verbose=-1).fit(

@@ -55,6 +55,7 @@ def assert_company_changes_nothing(rce, rows, alone):
     return together
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator", [LogisticRegression(), DecisionTreeClassifier(max_depth=4)], ids=["linear", "tree"]
 )
@@ -66,6 +67,7 @@ def test_a_row_is_answered_alone_as_in_any_company(base, estimator):
     assert together.certified.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["growing-spheres", brce.FrontierSearch(norm=0.4)], ids=["spheres", "mixed norm"])
 def test_so_it_is_by_any_search(search):
     model = make_pipeline(FRONT, LogisticRegression())
@@ -79,6 +81,7 @@ def members():
     return brce.BetaRCE(MIXED.pipeline(), **LOOSE).fit(TABLE, LABELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in RULE_SETS if kind != "one_hot"])
 def test_so_it_is_under_every_kind_of_rule(members, kind):
     case = rule_case(kind)
@@ -101,6 +104,7 @@ def rows(rce):
     return THREE[rce.model_.predict(THREE) == 0][:8].set_axis([f"r{i}" for i in range(8)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "value", "reason"),
     [("k", "never seen", "never seen"), ("b", np.nan, "no value in column 'b'"), ("k", None, "no value in column 'k'")],
@@ -188,6 +192,7 @@ def test_such_rows_are_shown_saved_and_loaded_like_any_other(rce, rows, tmp_path
     assert "unreadable" in result._repr_html_()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spent", [1, 20])
 def test_a_certified_row_has_a_base_and_changes_to_show_even_if_the_search_for_its_base_failed(spent):
     rce = brce.BetaRCE(
@@ -200,6 +205,7 @@ def test_a_certified_row_has_a_base_and_changes_to_show_even_if_the_search_for_i
         assert len(item.changes()) >= 1
 
 
+@pytest.mark.slow
 def test_one_base_point_that_cannot_be_read_spoils_no_other():
     rce = brce.BetaRCE(MIXED.pipeline(), **LOOSE).fit(TABLE, LABELS)
     rows = TABLE[rce.model_.predict(TABLE) == 0][:4].set_axis(list("stuv"))
@@ -215,6 +221,7 @@ def test_one_base_point_that_cannot_be_read_spoils_no_other():
         assert_same_answer(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [list, np.array, lambda sets: pd.Series(sets, index=TABLE.index[:2])])
 def test_sets_of_classes_may_come_in_any_sequence(many):
     table, labels = three_columns()

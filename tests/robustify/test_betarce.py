@@ -43,6 +43,7 @@ def result(rce, rejected):
     return rce.explain(rejected)
 
 
+@pytest.mark.slow
 def test_what_is_handed_out_is_what_the_real_model_and_the_members_were_asked_about(rce, result):
     for item in result:
         if item.status != "certified":
@@ -86,6 +87,7 @@ def test_whole_numbers_stay_whole_beside_fractions_in_the_list_of_changes(result
     assert all(isinstance(value, (int, np.integer)) for value in whole)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_answer_whatever_the_workers_and_the_batch(rce, rejected, result):
     again = clone(rce).set_params(n_jobs=2).fit(FRAME[:200], LABELS[:200])
     other = again.explain(rejected[::-1][:4])
@@ -219,6 +221,7 @@ def test_ready_made_base_points_are_used_and_rescored(rce, rejected, result):
     assert other[1].base.equals(result[1].base)
 
 
+@pytest.mark.slow
 def test_any_callable_is_a_base(rejected):
     train = FRAME[:200]
 
@@ -293,6 +296,7 @@ def test_more_classes_need_a_target_and_reach_it():
             assert rce.model_.predict([item.robust])[0] == item.target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [SVC(), KNeighborsClassifier(), DecisionTreeClassifier(max_depth=3)])
 def test_any_classifier_will_do(model):
     rce = brce.BetaRCE(model, **LOOSE).fit(X[:200], Y[:200])

@@ -32,6 +32,7 @@ def goal_of(make, n_classes):
     return MembersGoal(problem, Ensemble(models[1:], classes), targets), problem, Ensemble(models[1:], classes)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def explainer(model, **options):
     return BetaRCE(model, **{**settings, **options})
 
 
+@pytest.mark.slow
 def test_an_unfitted_stacking_classifier_is_no_model_without_predict():
     assert not hasattr(stacking(), "predict")
     check_model(stacking())

@@ -59,6 +59,7 @@ def test_every_parameter_is_honoured_or_refused():
     assert set(CHANGES) == set(HONOURED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONOURED)
 def test_what_needs_no_new_members_is_answered_as_after_a_new_fit(rce, name):
     change = {name: CHANGES[name]}
@@ -112,6 +113,7 @@ def test_rules_that_say_what_a_column_is_need_new_members(rce):
         rce.explain(ROWS)
 
 
+@pytest.mark.slow
 def test_rules_that_are_edited_in_place_are_honoured(rce):
     rules = {"x0": [brce.immutable()], "x1": brce.immutable()}
     rce.set_params(features=rules).explain(ROWS)
@@ -132,6 +134,7 @@ def test_a_file_of_rules_that_is_edited_is_read_again_and_one_that_is_gone_still
     assert_same_points(rce.explain(ROWS), edited)
 
 
+@pytest.mark.slow
 def test_a_table_that_is_edited_after_fit_changes_nothing():
     train, labels = TRAIN.copy(), LABELS.copy()
     rce = brce.BetaRCE(LogisticRegression(), **SMALL).fit(train, labels)
@@ -243,6 +246,7 @@ def test_after_a_look_further_members_replace_those_that_were_looked_at(look):
     assert len(rce.members_.certifying) == 25
 
 
+@pytest.mark.slow
 def test_every_extension_draws_members_of_its_own():
     rce = extendable().extend(10).extend(10)
     weights = {model.coef_.tobytes() for model in [*rce.members_.certifying.models, *rce.members_.search.models]}

@@ -23,6 +23,7 @@ def explainer(kind="logistic", *, seed=1, table=TABLE, labels=LABELS, **settings
     return brce.BetaRCE(fitted(kind), random_state=seed, **SETTINGS, **settings).fit(table, labels)
 
 
+@pytest.mark.slow
 def test_every_part_has_a_digest_of_its_own():
     made_of = identity(explainer())
     digests = [made_of.model, made_of.data, made_of.rules, *made_of.members["search"], *made_of.members["certifying"]]
@@ -32,6 +33,7 @@ def test_every_part_has_a_digest_of_its_own():
     assert list(made_of.to_plain()) == ["model", "search_members", "certifying_members", "data", "rules"]
 
 
+@pytest.mark.slow
 def test_what_changes_is_what_differs():
     one = identity(explainer())
     other_seed = identity(explainer(seed=2))
@@ -46,12 +48,14 @@ def test_what_changes_is_what_differs():
     assert identity(explainer(labels=labels)).data != one.data
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_elsewhere_has_the_same_digest():
     alone = identity(explainer())
     together = identity(explainer(n_jobs=2))
     assert alone == together
 
 
+@pytest.mark.slow
 def test_the_identity_is_the_same_in_every_process():
     code = (
         "from test_identity import explainer; from betarce.runs.identity import identity;"

@@ -60,6 +60,7 @@ def rejected(rce):
     return table.iloc[:4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
@@ -80,6 +81,7 @@ def test_a_loaded_run_explains_to_the_same_bits(kind, tmp_path):
         np.testing.assert_array_equal(again.margins(points, 1), ensemble.margins(points, 1))
 
 
+@pytest.mark.slow
 def test_everything_that_defines_an_explainer_comes_back(saved):
     rce, folder = saved
     loaded = brce.load(folder)
@@ -95,6 +97,7 @@ def test_everything_that_defines_an_explainer_comes_back(saved):
     assert repr(loaded.model) == repr(rce.model)
 
 
+@pytest.mark.slow
 def test_a_loaded_explainer_draws_the_same_further_members(saved):
     rce, folder = saved
     loaded = brce.load(folder)
@@ -104,6 +107,7 @@ def test_a_loaded_explainer_draws_the_same_further_members(saved):
     assert len(brce.load(folder).extend(8).members_.certifying) == 38
 
 
+@pytest.mark.slow
 def test_a_loaded_explainer_is_saved_as_it_was(saved, tmp_path):
     _, folder = saved
     brce.load(folder).save(tmp_path / "again", n_audit=3)
@@ -114,6 +118,7 @@ def test_a_loaded_explainer_is_saved_as_it_was(saved, tmp_path):
     assert names == again, "names hold the digests of what is in the files"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -140,6 +145,7 @@ def test_methods_and_spaces_come_back(settings, tmp_path):
     assert repr(loaded.members_.space) == repr(rce.members_.space)
 
 
+@pytest.mark.slow
 def test_models_that_exist_are_stored_too(tmp_path):
     rng = np.random.default_rng(0)
     models = []
@@ -168,6 +174,7 @@ def unlike(x, model, target):
     return TABLE[target == LABELS].iloc[0]
 
 
+@pytest.mark.slow
 def test_a_space_of_the_users_own_is_left_out_and_can_be_passed_again(tmp_path):
     rce = explainer(space=brce.Custom(draw_newest))
     with pytest.warns(PartlyStored, match=r"does not hold your own code [\w.]*test_runs\.draw_newest, of `space`"):
@@ -192,6 +199,7 @@ def test_a_space_that_is_stored_cannot_be_replaced(saved):
         brce.load(saved[1], space="seed")
 
 
+@pytest.mark.slow
 def test_a_base_of_the_users_own_is_left_out_and_can_be_set_again(tmp_path):
     rce = explainer(base=unlike)
     with pytest.warns(PartlyStored, match=r"your own code [\w.]*unlike, of `base`"):
@@ -203,6 +211,7 @@ def test_a_base_of_the_users_own_is_left_out_and_can_be_set_again(tmp_path):
     assert told(loaded.set_params(base=unlike).explain(rows)) == told(rce.explain(rows))
 
 
+@pytest.mark.slow
 def test_a_derived_function_is_left_out_and_a_formula_is_not(tmp_path):
     table = TABLE.assign(share=TABLE["debt"].fillna(1) / TABLE["income"])
 
@@ -239,6 +248,7 @@ class OwnModel(ClassifierMixin, BaseEstimator):
         return (X["income"].to_numpy() > self.threshold_).astype(int)
 
 
+@pytest.mark.slow
 def test_a_model_of_the_users_own_class_needs_to_be_trusted(tmp_path, monkeypatch):
     pytest.importorskip("skops")
     module = type(sys)("own_models")
@@ -257,6 +267,7 @@ def test_a_model_of_the_users_own_class_needs_to_be_trusted(tmp_path, monkeypatc
     assert identity(loaded) == identity(rce)
 
 
+@pytest.mark.slow
 def test_a_model_that_no_file_can_hold_is_refused_before_anything_is_written(tmp_path):
     pytest.importorskip("skops")
     rce = explainer()
@@ -312,6 +323,7 @@ def test_a_run_of_a_newer_version_says_so(run):
         brce.load(run)
 
 
+@pytest.mark.slow
 def test_other_versions_of_libraries_are_said(run):
     edited(run, lambda document: document["versions"].update({"scikit-learn": "0.1", "nowhere": "3.0"}))
     with pytest.warns(
@@ -347,6 +359,7 @@ def test_members_that_answer_otherwise_are_found(run):
         brce.load(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -397,6 +410,7 @@ def test_a_folder_with_something_else_is_left_alone(saved, tmp_path):
     assert files_of(tmp_path / "letters") == ["dear.txt"]
 
 
+@pytest.mark.slow
 def test_saving_over_a_run_replaces_it_whole(saved, run):
     other = explainer(random_state=2)
     (run / "notes.txt").write_text("mine")
@@ -407,6 +421,7 @@ def test_saving_over_a_run_replaces_it_whole(saved, run):
     assert set(files_of(run)) == named, "files of the run before are gone, files of others are not"
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_run_that_was_there(saved, run, monkeypatch):
     before = files_of(run)
     real, written = os.replace, []
@@ -433,6 +448,7 @@ def test_a_read_only_place_is_said(saved, tmp_path):
         saved[0].save(tmp_path / "locked" / "run", n_audit=3)
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(tmp_path):
     evil = "\x1b[31mage\u202e ../../x; rm -rf / {0} %s"
     table = TABLE[["income", "age"]].rename(columns={"age": evil})

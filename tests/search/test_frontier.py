@@ -48,6 +48,7 @@ class Islands:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("name", FOUR)
 def test_it_keeps_the_contract_of_searches(name, norm):

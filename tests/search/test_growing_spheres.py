@@ -14,6 +14,7 @@ from contract_cases import FOUR, case_named
 UNIT = FeatureSpace.infer(np.array([[0.0] * 3, [1.0] * 3]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FOUR)
 def test_it_keeps_the_contract_of_searches(name):
     check_search_contract(

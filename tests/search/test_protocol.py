@@ -65,11 +65,13 @@ def test_parameters_of_a_third_search_are_honoured_after_fit():
     assert {item.n_evaluations for item in rce.explain(X[250:255], base_points=bases)} == {7}
 
 
+@pytest.mark.slow
 def test_a_search_without_climb_leaves_the_base_for_contrast_to_the_default_one():
     points = [fitted(search).explain(X[250:253]).points("base") for search in (StraightLine(), "frontier")]
     np.testing.assert_array_equal(*points)
 
 
+@pytest.mark.slow
 def test_points_that_the_model_itself_does_not_put_in_the_target_class_are_no_candidates():
     class StaysAtHome(StraightLine):
         def ladders(self, task, goal):

@@ -57,6 +57,7 @@ def climb(search, features, depth, bases, rows):
     return search.climb(task_of(features, bases, rows), depth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
 @pytest.mark.parametrize("norm", ["l1", 0.4])
 @pytest.mark.parametrize("kind", RULE_SETS)
@@ -119,6 +120,7 @@ def test_company_changes_no_sphere_under_any_rule(kind):
     assert not features.violations(together["points"], features.box(centers))[found].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
 @settings(max_examples=15, deadline=None)
 @given(kind=st.sampled_from([kind for kind in RULE_SETS if kind != "derived"]), seed=st.integers(0, 10_000))

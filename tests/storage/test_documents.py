@@ -114,6 +114,7 @@ YAML_BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", YAML_BOMBS)
 def test_yaml_beyond_the_limits_is_refused_at_once(name):
     started = time.process_time()

@@ -109,6 +109,7 @@ class Nowhere(StraightLine):
         return Ladders.none(len(task), task.starts.shape[1])
 
 
+@pytest.mark.slow
 def test_a_search_that_keeps_all_promises_passes():
     check_search_contract(StraightLine())
 

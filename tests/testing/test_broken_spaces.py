@@ -63,6 +63,7 @@ def shared(X, y, seed):
     return ONE_MODEL[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("space", "message"),
     [

@@ -116,6 +116,7 @@ def question(client, **parts):
 # Who may ask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "path", "headers", "status"),
     [
@@ -313,6 +314,7 @@ WISHES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(["ask", "options", "verdict"]),
@@ -392,6 +394,7 @@ def test_a_promise_says_what_happened_to_it(recorded):
     assert client.get("api/promise/unknown").json()["error"] == "promise"
 
 
+@pytest.mark.slow
 def test_questions_do_not_pile_up_memory(client):
     import tracemalloc
 

@@ -63,8 +63,6 @@ def _check_story(item: RobustCounterfactual, i: int) -> None:
     _refuse(i, "it has a base, but was not to have one", item.status == "base-not-found" and _has(item, "base"))
     _refuse(i, f"its reason {item.reason!r} does not fit its status", certified != (item.reason == ""))
     _refuse(i, f"no row wants {item.target!r}", not target or (None in target) != (item.status == "unreadable"))
-    _refuse(i, f"it wants {item.target!r}, a list of one", isinstance(item.target, list) and len(target) == 1)
-    _refuse(i, f"it wants {item.target!r}, one of them twice", len(set(map(repr, target))) < len(target))
     _refuse(i, "its certificate is missing", _vote_of(item) == "always" and item.certificate is None)
     _refuse(i, "its status allows no certificate", _vote_of(item) == "never" and item.certificate is not None)
     _refuse(i, "it has votes, but no certificate", item.certificate is None and bool(item.votes))

@@ -40,6 +40,7 @@ FOREIGN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANYWHERE)
 def test_a_rule_for_any_column_keeps_its_contract(name):
     check_rule_contract(ANYWHERE[name])

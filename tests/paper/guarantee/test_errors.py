@@ -104,6 +104,7 @@ def simulated(rng, n_fits=12, n_rows=25, n_members=400):
     return scores < depth.ravel()[:, None], np.repeat(np.arange(n_fits), n_rows)
 
 
+@pytest.mark.slow
 def test_the_stated_error_is_about_as_large_as_the_real_one():
     truth = norm.sf((norm.ppf(DELTA) - norm.ppf(0.93)) / (0.08 * np.sqrt(2)))
     rng = np.random.default_rng(0)

@@ -27,6 +27,7 @@ def explained():
     return rce.explain(X[rce.model_.predict(X) == "no"][:8], target="yes")
 
 
+@pytest.mark.slow
 def test_every_setting_of_the_slider_shows_what_that_delta_hands_out(explained):
     content = page_content(explained)
     [vote] = content["votes"]

@@ -93,6 +93,7 @@ def test_a_page_can_be_written_in_any_alphabet(tmp_path):
     assert "Wnioski 🏦" in (tmp_path / "answers.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_hundred_rows_of_twenty_columns_take_a_third_of_what_a_mail_may_have():
     assert len(page_html(many(100, 20)).encode()) < 500_000
 
@@ -106,6 +107,7 @@ def test_readers_without_scripts_get_every_answer(html):
     assert "<script" not in plain
 
 
+@pytest.mark.slow
 def test_readers_without_scripts_get_the_first_rows_of_many():
     plain = page_html(many(250, 3))
     assert plain.count("<section><h2>") == 200
