@@ -47,6 +47,7 @@ def test_the_prior_and_tail_that_the_paper_states_do_not_give_its_table():
     assert differing.mean() > 0.9
 
 
+@pytest.mark.slow
 @given(n=st.integers(1, 300), confidence=SHARES, prior=PRIORS, data=st.data())
 def test_the_bound_is_the_quantile_of_the_posterior(n, confidence, prior, data):
     z = data.draw(st.integers(1, n))

@@ -76,6 +76,7 @@ OF_OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "case"),
     # The paper's LightGBM is for two classes.
@@ -154,6 +155,7 @@ def test_the_paper_varies_its_own_families_without_being_told_how(family):
     assert str(parameters[0]) != str(parameters[1])
 
 
+@pytest.mark.slow
 def test_a_mixture_draws_each_space_in_proportion():
     models = draw(
         Mixture([Architecture({"max_depth": [1]}), Seed()], weights=[3, 1]), DecisionTreeClassifier(), {"a": 200}

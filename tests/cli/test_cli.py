@@ -291,6 +291,7 @@ class TestExplain:
         assert result.exit_code == 2
         assert message in squeezed(result.stderr)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("labels", "target"), [([0.0, 1.0, None, 1.0], "1"), ([False, True, True, True], "true")])
     def test_numbers_and_truth_values_are_classes_and_rows_without_one_are_left_out(self, labels, target, here, loans):
         wanted = (loans["approved"] == "yes").astype(type(labels[0]))
@@ -301,6 +302,7 @@ class TestExplain:
         assert result.exit_code == 0, result.output
         assert f"learnt from {72 if None in labels else 80} rows" in result.stdout
 
+    @pytest.mark.slow
     def test_a_space_that_does_not_vary_is_said_before_the_answers_and_gives_exit_code_one(self, here):
         arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--space", "seed")
         result = run(*arguments, "--limit", "1", "--model", "logistic", *QUICK)

@@ -67,6 +67,7 @@ def test_a_run_explains_rows_as_the_explainer_would(bank, tmp_path):
     assert len(brce.Result.load(out)) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -84,6 +85,7 @@ def test_wrong_use_is_said_in_options(words, said, bank):
     assert said in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_missing_columns_are_all_named(bank, tmp_path):
     TABLE[["income", "housing"]].to_csv(tmp_path / "rows.csv", index=False)
     done = ask("explain", tmp_path / "rows.csv", "--from", bank / "run", "--target", "1")

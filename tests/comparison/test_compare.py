@@ -128,6 +128,7 @@ def close_to_each_other():
     return Comparison(pd.DataFrame(lines).assign(**measures), {}, 0.9)
 
 
+@pytest.mark.slow
 def test_names_of_close_marks_cover_neither_each_other_nor_the_marks():
     ax = close_to_each_other().plot()
     ax.figure.canvas.draw()

@@ -106,6 +106,7 @@ def test_a_table_that_fails_its_check_is_not_kept(cache):
     assert not cache.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replacements", [0, 1], ids=["before the table", "between table and digest"])
 def test_a_process_killed_while_writing_leaves_no_half_file(cache, replacements):
     path = cache / "table.csv"

@@ -53,6 +53,7 @@ def test_the_table_is_the_same_to_the_last_digit_on_every_machine(loan):
     assert hashlib.sha256(as_csv(loan).encode()).hexdigest() == SHA256
 
 
+@pytest.mark.slow
 def test_the_table_is_the_same_in_another_process(loan):
     program = "from betarce.datasets import load; d = load('loan'); print(int(d.X['income'].sum()), int(d.y.sum()))"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -145,6 +146,7 @@ def test_a_linear_model_finds_the_signs_that_a_bank_expects():
         assert weights[name] < -0.1, name
 
 
+@pytest.mark.slow
 def test_the_rule_is_not_linear():
     data = load_loan(20_000)
     X_train, X_test, y_train, y_test = train_test_split(data.X, data.y, random_state=0)

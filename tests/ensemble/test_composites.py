@@ -208,6 +208,7 @@ def test_members_are_asked_themselves_for_few_points_only(name):
     assert sum(asked) <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sigmoid, logistic", "isotonic, forest", "soft votes", "stacking"])
 def test_margins_are_the_log_odds_of_the_models_own_probabilities(name):
     X, y = data(2)
@@ -222,6 +223,7 @@ def test_margins_are_the_log_odds_of_the_models_own_probabilities(name):
 SMOOTH = ["sigmoid, logistic", "sigmoid, svm", "calibrated search", "soft votes of sgd", "smooth stacking"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMOOTH)
 def test_slopes_are_the_gradient_of_the_margins(name):
     X, y = data(2)
@@ -286,6 +288,7 @@ def test_a_flat_piece_at_one_half_is_a_tie_and_no_close_call():
 FRACTIONS = st.fractions(0, 1, max_denominator=12)
 
 
+@pytest.mark.slow
 @given(folds=st.lists(FRACTIONS, min_size=1, max_size=4))
 @example(folds=[Fraction(4, 5), Fraction(1, 10), Fraction(3, 5)])
 @example(folds=[Fraction(1, 6), Fraction(2, 3), Fraction(2, 3)])
@@ -319,6 +322,7 @@ def test_frozen_models_are_taken_apart_behind_thresholds_and_curves(name):
         np.testing.assert_array_equal(ensemble.labels(points), own_labels(models, points))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -333,6 +337,7 @@ def test_models_made_of_others_are_of_the_kind_of_their_parts(name, kind):
     assert Ensemble(trained(MODELS[name], X, y), [0, 1]).kind == kind
 
 
+@pytest.mark.slow
 def test_labels_of_any_kind_are_given_back():
     X, y = data(3)
     names = np.array(["low", "middle", "top"])

@@ -158,6 +158,7 @@ def test_scores_lie_within_the_doubt_of_each_members_own():
         assert (errors <= (doubt if own.ndim == 2 else doubt[:, :, np.newaxis])).all()
 
 
+@pytest.mark.slow
 def test_scores_of_perceptrons_are_their_log_odds_and_log_probabilities():
     two, three = perceptrons(TWO), perceptrons(THREE)
     odds = np.column_stack([np.diff(np.log(member.predict_proba(X)), axis=1) for member in two])

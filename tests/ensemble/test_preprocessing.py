@@ -124,6 +124,7 @@ def test_linear_models_and_networks_behind_encoders_scalers_and_imputers_are_sta
     check(models, space, points, StackedGroup, probe=points[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 @pytest.mark.parametrize(
     ("encoder", "imputer"),
@@ -252,6 +253,7 @@ def test_scalers_that_work_in_two_precisions_are_left_to_the_members(groups, kin
     np.testing.assert_array_equal(ensemble.labels(points), own_labels([model], mixed.decode(points)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["logistic", "mlp"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_missing_value_that_a_member_refuses_is_the_members_own_error(model):
@@ -371,6 +373,7 @@ def test_thresholds_behind_preprocessing_are_stacked():
     check(outer, space, points, StackedGroup, on_the_edge=False)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", ["logistic", "mlp"])
@@ -398,6 +401,7 @@ def test_slopes_are_the_gradient_along_numbers_and_zero_along_codes(model, n_cla
     assert np.mean(np.concatenate(near)) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", MODELS)
 def test_few_points_of_a_table_are_in_doubt(model):

@@ -135,6 +135,7 @@ def test_sparse_matrices_of_xgboost_are_left_to_it():
     check(models, space, GenericGroup)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["lightgbm", "xgboost", "forest", "extra trees", "hist"])
 def test_missing_values_that_reach_the_trees_go_where_the_library_sends_them(family, monkeypatch):
     space = columns()
@@ -264,6 +265,7 @@ def test_ordered_categories_and_plain_ones_of_lightgbm_behind_preprocessing_are_
     check(models, space)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("behind", ["nothing", "scaled numbers"])
 def test_categories_that_hist_gradient_boosting_knows_itself_are_sets(behind, n_classes, monkeypatch):
@@ -307,6 +309,7 @@ GENERIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", GENERIC)
 def test_what_mixes_or_bins_columns_is_left_to_the_members(case):
     space = columns()

@@ -157,6 +157,7 @@ def test_hardly_any_point_is_in_doubt(family: str, n_classes: int) -> None:
     assert np.mean(gap <= 2 * kernel.doubt(X, slice(None))) < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "n_classes"), CASES)
 def test_all_traversals_give_the_same_sums_to_the_bit(
     family: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
@@ -333,6 +334,7 @@ def test_a_subclass_is_left_to_the_members() -> None:
 FINITE_32 = st.floats(-(2.0**120), 2.0**120, width=64)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(threshold=FINITE_32, x=FINITE_32)
 def test_folded_thresholds_say_what_float32_comparisons_say(threshold: float, x: float) -> None:

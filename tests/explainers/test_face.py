@@ -109,6 +109,7 @@ def unit_square(n, seed):
     return np.vstack([np.random.default_rng(seed).random((n - 2, 2)), [[0.0, 0.0], [1.0, 1.0]]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("density", ["kde", "knn", "uniform"])
 @pytest.mark.parametrize("mode", ["knn", "epsilon"])
 def test_the_path_ends_where_a_plain_dijkstra_ends(mode, density):
@@ -130,6 +131,7 @@ def test_on_a_regular_grid_without_densities_the_path_is_as_short_as_can_be():
     np.testing.assert_allclose(result.points, [[0.6, 0.3]])
 
 
+@pytest.mark.slow
 def test_rows_whose_first_end_is_lost_by_their_rules_get_the_next():
     X = unit_square(200, seed=5)
     problem = problem_of(X, Linear(), {"x0": at_most(0.25)})
@@ -292,6 +294,7 @@ def test_missing_values_are_no_obstacle():
         assert not problem.features.violations(result.points, problem.features.box(originals)).any()
 
 
+@pytest.mark.slow
 def test_the_graph_is_built_once_and_goes_with_its_problem():
     problem = problem_of(unit_square(100, seed=1), Linear())
     explain(Face(), problem, np.array([[0.2, 0.2]]))

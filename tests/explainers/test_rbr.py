@@ -115,6 +115,7 @@ def test_points_lie_beyond_the_boundary_and_within_the_ball():
     assert margins[1] > margins[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_at_wall", [True, False])
 def test_going_on_along_the_wall_lowers_the_odds_within_the_ball(stop_at_wall):
     result = explain(Rbr(stop_at_wall=stop_at_wall, n_samples=400), PROBLEM, ORIGINALS)

@@ -62,6 +62,7 @@ def test_the_answer_survives_every_shift_in_the_ball(ball):
     assert (brute > 0).all()
 
 
+@pytest.mark.slow
 def test_the_loss_is_at_its_minimum():
     method = Roar(delta_max=0.3, ball=2, max_iterations=3000, tolerance=1e-10, learning_rate=0.01)
     moves = explain(method, PROBLEM, ORIGINALS).points - ORIGINALS

@@ -189,6 +189,7 @@ def test_a_stable_base_is_handed_out_as_it_is():
     np.testing.assert_array_equal(result.points, points)
 
 
+@pytest.mark.slow
 def test_bisection_ends_where_the_walk_does():
     problem = linear_problem(C=10.0)
     straight, _ = explain(RobX(tau=0.7), problem, n=60)
@@ -247,6 +248,7 @@ def test_a_base_that_fails_says_why():
     assert result.reasons[0] == "The base method failed: RuntimeError: no idea"
 
 
+@pytest.mark.slow
 def test_training_rows_are_looked_at_once_and_forgotten_with_the_problem(monkeypatch):
     problem = linear_problem(C=10.0)
     explain(RobX(), problem)
@@ -357,6 +359,7 @@ def test_the_histogram_draws_itself():
     matplotlib.pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_the_histogram_takes_a_fitted_betarce():
     problem = linear_problem()
     rce = brce.BetaRCE(LogisticRegression(), n_models=38, random_state=0, verbose=-1)

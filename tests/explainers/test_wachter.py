@@ -62,6 +62,7 @@ def test_deviations_make_columns_that_hardly_vary_expensive():
     assert moved[0, 1] > 0.4
 
 
+@pytest.mark.slow
 def test_differences_equal_slopes_on_a_smooth_model():
     model = MLPClassifier((8,), activation="tanh", max_iter=3000, tol=1e-3, random_state=0)
     model.fit(X, (X @ WEIGHTS + INTERCEPT > 0).astype(int))

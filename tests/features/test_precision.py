@@ -67,6 +67,7 @@ def test_any_large_float32_has_few_decimals_and_that_says_nothing(size):
     assert kinds(table) == [("continuous", None)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(st.integers(-900, 900), min_size=10, max_size=20),

@@ -169,6 +169,7 @@ def test_any_truth_value_is_the_same_point_in_any_storage(values):
     assert_same_in_all(values, FLAGS)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=3, max_size=14), st.integers(0, 99))
 def test_what_is_handed_out_of_float32_is_what_was_projected(values, seed):

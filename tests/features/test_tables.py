@@ -203,6 +203,7 @@ def test_rules_of_a_single_row():
         rce.explain(rows, overrides={"nobody": frozen})
 
 
+@pytest.mark.slow
 def test_a_foreign_base_that_breaks_a_rule_is_moved_and_reported():
     model, space = fitted("logistic")
     rules = {"age": brce.immutable(), "purpose": brce.one_of(["car", "home"])}
@@ -218,6 +219,7 @@ def test_a_foreign_base_that_breaks_a_rule_is_moved_and_reported():
         assert item.base["purpose"] in ("car", "home")
 
 
+@pytest.mark.slow
 def test_members_that_lack_a_category_are_refused_before_the_search_with_advice():
     rare = TABLE.assign(purpose=["boat", *TABLE["purpose"][1:]])
     encode = ColumnTransformer([("names", OneHotEncoder(), ["purpose"])], remainder="drop")

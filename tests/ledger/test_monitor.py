@@ -79,6 +79,7 @@ def test_a_ledger_without_deployments_has_empty_tables(tmp_path):
         assert monitor.to_plain()["deployments"] == []
 
 
+@pytest.mark.slow
 def test_the_command_prints_writes_and_draws(ledger, tmp_path):
     path = tmp_path / "promises.db"
     arguments = ["--json", str(tmp_path / "monitor.json"), "--plot", str(tmp_path / "monitor.png")]

@@ -216,6 +216,7 @@ def test_a_writer_of_the_old_version_stops_when_the_ledger_is_brought_up_beside_
             ledger.record(promises(1, start=1))
 
 
+@pytest.mark.slow
 def test_a_busy_ledger_is_waited_for_and_then_given_up(path):
     with brce.Ledger(path, timeout=0.2) as ledger:
         ledger.record(promises(1))

@@ -69,6 +69,7 @@ def test_a_loaded_model_can_be_trained_again():
         np.testing.assert_array_equal(scores(again.fit(TABLE, LABELS)), scores(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["logistic", "lightgbm", "network"])
 def test_an_ensemble_reads_them_as_it_read_the_originals(kind):
     models = [paper(kind).set_params(random_state=seed).fit(X, Y) for seed in range(3)]
@@ -208,6 +209,7 @@ def state(**parts):
     return lambda arrays: changed(arrays, lambda about: about["objects"][0]["state"].update(parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

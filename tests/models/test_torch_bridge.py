@@ -53,6 +53,7 @@ def logits_agree(network, module):
     np.testing.assert_allclose(scores.reshape(len(X), -1), forward(module), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
 def test_a_round_trip_keeps_every_bit(y):
     network = Network(neurons=16, max_epochs=5, random_state=0).fit(X, y)

@@ -6,6 +6,7 @@ from betarce.paper.tables.agreement import agreement_markdown, agreement_table
 from records_by_hand import record, table
 
 
+@pytest.mark.slow
 def test_ratios_and_gaps_by_hand():
     lines = [
         # Published for diabetes, the network and Growing Spheres: to base 0.583, robustness 0.937 under bootstrap.

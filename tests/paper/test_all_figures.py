@@ -114,6 +114,7 @@ def test_names_of_methods_become_safe_names_of_files(matplotlib, tmp_path):
     assert all(path.parent == tmp_path for path in paths)
 
 
+@pytest.mark.slow
 def test_without_matplotlib_only_the_numbers_are_written_and_that_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     records = made_up_records(data=("car",), spaces=("seed",), bases=(GS,), n_rows=2)

@@ -115,6 +115,7 @@ def test_both_forms_are_drawn_in_colours_of_their_own(full):
     assert legend_texts(figure)[:2] == ["measured, paper's", "measured, ours"]
 
 
+@pytest.mark.slow
 def test_a_panel_without_records_says_so_and_a_single_panel_fits_a_column():
     places = list(zip(SIX[:3], SPACES, strict=True))
     lines = [record(delta=delta, data=data, space=space) for delta in (0.8, 0.9) for data, space in places]

@@ -78,5 +78,6 @@ def test_families_by_changes_with_one_dot_a_bin():
     assert_legible(figure)
 
 
+@pytest.mark.slow
 def test_a_single_answer_can_be_drawn():
     assert_legible(draw_scatter(scatter_frame(distances([0.5], [0.1]), base="dice", method="betarce")))

@@ -56,6 +56,7 @@ def test_bases_by_families_on_a_log_scale():
     assert_legible(figure)
 
 
+@pytest.mark.slow
 def test_methods_of_other_names_are_told_apart():
     names = {f"betarce-{n}": "fresh" for n in (16, 20, 32, 48, 64, 128)}
     frame = time_frame(made_up_records(data=("car",), spaces=("seed",), bases=("dice",), forms=names))

@@ -37,6 +37,7 @@ def by_models():
     return models_frame(pd.concat(parts).drop_duplicates(["data", "space", "method", "base", "delta", "row"]), **WHERE)
 
 
+@pytest.mark.slow
 def test_robustness_against_confidence_has_a_line_for_each_delta(by_confidence):
     figure = draw_confidence(by_confidence, "betarce")
     assert len(figure.axes) == 6
@@ -54,6 +55,7 @@ def test_robustness_against_confidence_has_a_line_for_each_delta(by_confidence):
     assert [tick.get_text() for tick in figure.axes[-1].get_xticklabels()] == ["0.99", "0.95", "0.9", "0.8"]
 
 
+@pytest.mark.slow
 def test_robustness_between_its_bounds_against_confidence(by_confidence):
     figure = draw_confidence_bounds(by_confidence, "betarce", delta=0.9)
     own = by_confidence[by_confidence["method"].eq("betarce") & by_confidence["delta"].eq(0.9)]

@@ -136,6 +136,7 @@ def test_a_batch_shows_each_row_with_its_status():
     ]
 
 
+@pytest.mark.slow
 def test_a_long_batch_shows_twenty_rows_and_says_how_many_more_there_are():
     items = [answer(robust={"age": 31}, name=i) for i in range(23)]
     page = read(batch(*items))
@@ -214,6 +215,7 @@ def test_numbers_get_the_digits_that_tell_them_apart(values, texts):
     assert written(FEATURES.columns[FEATURES.names.index("cost in $ per $")], values) == texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_frame", [True, False], ids=["frame", "array"])
 def test_what_explain_returns_is_shown(as_frame):
     X, y = make_classification(n_samples=200, n_features=4, random_state=0)

@@ -123,6 +123,7 @@ def test_the_papers_way_certifies_with_the_search_members_and_says_so(rejected):
     assert "optimistic" in str(result[0].certificate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_models", "sizes"), [((5, 9), (5, 9)), (9, (9, 9)), ("few", (15, 9))], ids=str)
 def test_so_many_members_are_drawn_as_were_asked_for(rce, n_models, sizes):
     drawn = clone(rce).set_params(n_models=n_models).fit(FRAME, LABELS)
@@ -142,6 +143,7 @@ def test_a_single_row_may_be_a_series_or_a_flat_array(rce, rejected):
     assert one.to_frame().index[0] == rejected.index[0]
 
 
+@pytest.mark.slow
 def test_rules_hold_for_every_answer(rejected):
     rules = {"a": brce.immutable(), "b": brce.increase_only(), "c": brce.decrease_only(), "e": brce.at_most(3)}
     model = make_pipeline(StandardScaler(), LogisticRegression())
@@ -164,6 +166,7 @@ def test_nothing_to_change_is_infeasible(rejected):
     assert [item.status for item in rce.explain(rows)] == ["infeasible"] * 2
 
 
+@pytest.mark.slow
 def test_a_spent_budget_is_a_status_not_an_error(rejected):
     search = brce.GrowingSpheresSearch(max_evaluations=2)
     model = make_pipeline(StandardScaler(), LogisticRegression())
@@ -200,6 +203,7 @@ def test_by_default_the_base_is_the_closest_plain_counterfactual_for_contrast(rc
     assert np.median(to_base) < np.median([item.distance_to_original for item in certified])
 
 
+@pytest.mark.slow
 def test_by_default_the_robust_point_is_closer_to_the_person_than_around_a_base(rce, rejected, result):
     around = clone(rce).set_params(base="growing-spheres").fit(FRAME[:200], LABELS[:200]).explain(rejected)
     both = result.certified & around.certified
@@ -251,6 +255,7 @@ def test_foreign_points_get_a_verdict(rce, rejected):
     assert list(table["model_agrees"]) == [False, False, True, True]
 
 
+@pytest.mark.slow
 def test_an_audit_draws_members_that_nothing_has_seen(rce, result):
     audit = rce.audit(result, n_models=30)
     assert list(audit.columns) == ["promised", "robust", "base"]
@@ -427,6 +432,7 @@ def test_a_list_of_unequal_rows_is_refused(rce):
         rce.explain([[1.0, 2.0], [3.0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_models", [6, 9, 38])
 def test_identical_members_are_seen_through_the_rounding_of_matrix_products(n_models):
     X, y = load_breast_cancer(return_X_y=True)

@@ -123,6 +123,7 @@ def test_rules_that_are_edited_in_place_are_honoured(rce):
     assert_same_points(rce.explain(ROWS), fitted_with(features=dict(rules)).explain(ROWS))
 
 
+@pytest.mark.slow
 def test_a_file_of_rules_that_is_edited_is_read_again_and_one_that_is_gone_still_holds(rce, tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text("[columns.x0]\nimmutable = true\n")
@@ -209,6 +210,7 @@ def test_two_are_named_both(trained):
         trained.set_params(n_models=SMALL["n_models"], random_state=0)
 
 
+@pytest.mark.slow
 def test_fitting_again_is_all_it_takes(trained):
     other = clone(trained).fit(TRAIN, LABELS).set_params(random_state=1, n_models=(5, 12))
     assert len(other.fit(TRAIN, LABELS).explain(ROWS)[0].votes) == 12
@@ -230,6 +232,7 @@ def test_before_a_look_further_members_join():
     assert len(rce.explain(ROWS[:1])[0].votes) == 23
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", ["explain", "certify", "frontier"])
 def test_after_a_look_further_members_replace_those_that_were_looked_at(look):
     rce = extendable()

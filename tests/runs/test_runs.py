@@ -194,6 +194,7 @@ def test_a_space_of_the_users_own_is_left_out_and_can_be_passed_again(tmp_path):
         brce.load(tmp_path / "run", space="bootstrap")
 
 
+@pytest.mark.slow
 def test_a_space_that_is_stored_cannot_be_replaced(saved):
     with pytest.raises(InvalidInput, match="`space` must be None for this run: it holds its space, Bootstrap"):
         brce.load(saved[1], space="seed")
@@ -351,6 +352,7 @@ def other_answers(folder):
     edited(folder, change)
 
 
+@pytest.mark.slow
 def test_members_that_answer_otherwise_are_found(run):
     other_answers(run)
     with pytest.raises(

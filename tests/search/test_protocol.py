@@ -46,6 +46,7 @@ def fitted(search, **options):
     return brce.BetaRCE(model, search=search, **{**LOOSE, **options}).fit(X[:250], Y[:250])
 
 
+@pytest.mark.slow
 def test_a_third_search_steers_the_explainer():
     rce = fitted(StraightLine())
     result = rce.explain(X[250:260])

@@ -26,6 +26,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(PLAIN)
 def test_plain_data_comes_back_from_json(data):
     again = parse_json(json.dumps(data, allow_nan=False))
@@ -132,6 +133,7 @@ def test_merged_names_give_way_to_own_ones_and_to_earlier_ones():
     assert parse_yaml(text, name="rules.yaml")["c"] == {"x": 1, "y": 1, "z": 3}
 
 
+@pytest.mark.slow
 def test_an_alias_bomb_of_376_bytes_does_not_hang_read_rules(tmp_path):
     (tmp_path / "rules.yaml").write_text(f"columns:\n  {ALIAS_BOMB.replace(chr(10), chr(10) + '  ')}")
     with pytest.raises(InvalidInput, match=r"rules.yaml is not valid YAML: it holds more than 1,000,000 values"):

@@ -23,6 +23,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("case", FOUR)
 @pytest.mark.parametrize("name", KERNELS)

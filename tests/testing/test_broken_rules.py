@@ -90,6 +90,7 @@ def checked(part):
         RULES.pop("near")
 
 
+@pytest.mark.slow
 def test_a_rule_that_keeps_all_promises_passes():
     checked(Near(2.0))
 

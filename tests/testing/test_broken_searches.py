@@ -148,6 +148,7 @@ class Quiet(GrowingSpheresSearch):
         return replace(super().ladders(task, goal), spent=np.zeros(len(task), dtype=bool))
 
 
+@pytest.mark.slow
 def test_what_a_search_says_of_a_goal_that_no_point_reaches_is_checked():
     case = [four_cases()[BINARY]]
     with pytest.raises(ContractBroken, match="a goal that no point reaches was said to be reached"):

@@ -208,6 +208,7 @@ def changed(person):
     return {j for j, *_ in person["options"][person["answer"]]["changes"]}
 
 
+@pytest.mark.slow
 def test_wishes_are_kept(client):
     [free] = client.post("api/ask", json=question(client)).json()["people"]
     for j in changed(free) - {5}:
@@ -233,6 +234,7 @@ def test_wishes_never_loosen_the_rules_of_the_run(client):
     assert person["status"] == "infeasible"
 
 
+@pytest.mark.slow
 def test_other_options_leave_one_change_out_each(client):
     [free] = client.post("api/ask", json=question(client)).json()["people"]
     without = sorted(changed(free) - {5})
@@ -329,6 +331,7 @@ def test_no_question_breaks_the_server(client, path, parts):
     assert answer.status_code == 200 or answer.json()["error"] in english()["errors"]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=30))
 def test_no_address_breaks_the_server(client, path):

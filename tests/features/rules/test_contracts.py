@@ -52,6 +52,7 @@ def test_a_rule_for_some_columns_keeps_its_contract(name):
     check_rule_contract(rule, columns=columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FOREIGN)
 def test_a_rule_of_another_package_keeps_its_contract(name):
     rule, columns = FOREIGN[name]

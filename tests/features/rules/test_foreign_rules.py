@@ -55,6 +55,7 @@ def explained(rce, rows, features, **options):
 FROZEN = {"rate": brce.immutable(), "income": brce.immutable()}
 
 
+@pytest.mark.slow
 def test_every_answer_obeys_it(rce, rejected):
     result = explained(rce, rejected, {**FROZEN, "months": multiples_of(12)})
     assert result.certified.sum() > 5
@@ -197,6 +198,7 @@ def test_a_rule_that_depends_on_the_value_now_moves_each_row_by_its_own_share(rc
     assert (robust > before).any()
 
 
+@pytest.mark.slow
 def test_a_rule_that_no_box_can_say_is_obeyed_as_a_relation(rce, rejected):
     frozen = {"months": brce.immutable(), "income": brce.at_most(1000)}
     free = explained(rce, rejected, frozen).robust["rate"]

@@ -42,6 +42,7 @@ def html():
     return page_html(many(30), title="Loans & <more>")
 
 
+@pytest.mark.slow
 def test_the_page_holds_the_answers_of_the_result(html):
     content = json.loads(Reader(html).texts["content"])
     result = many(30)
