@@ -15,6 +15,7 @@ from betarce.cli.report import report
 from betarce.cli.reproduce import reproduce
 from betarce.cli.serve import serve
 from betarce.cli.size import size
+from betarce.cli.verify import verify
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
@@ -41,6 +42,6 @@ def main(
     """
 
 
-for command in (demo, init, fit, explain, report, serve, monitor, size, figures, reproduce):
+for command in (demo, init, fit, explain, verify, report, serve, monitor, size, figures, reproduce):
     app.command()(command)
 app.add_typer(ledger, name="ledger")

@@ -24,8 +24,10 @@ from betarce.cli.options import (
     Trust,
     check_choice,
     check_jobs,
+    given,
     models_of,
 )
+from betarce.cli.recording import Recording
 from betarce.safe_text import in_terminal
 
 if TYPE_CHECKING:
@@ -94,6 +96,22 @@ def explain(
     out: Annotated[Path | None, typer.Option(help="JSON file to write everything to.")] = None,
     csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML file to write a page for people to.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Put the answers on record as promises, in this file.", metavar="FILE")
+    ] = None,
+    names: Annotated[
+        str | None, typer.Option(help="Column of the rows that says what each is called.", metavar="COLUMN")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="Until when the promises bind, such as 2027-06-30.", metavar="DATE")
+    ] = None,
+    cohort: Annotated[
+        str | None, typer.Option(help="Column of the rows with the group to report on later.", metavar="COLUMN")
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Statements commit to the points untold.")] = False,
+    key: Annotated[
+        Path | None, typer.Option(help="PEM file of the private key to sign the promises with.", metavar="FILE")
+    ] = None,
     trust: Trust = None,
     json: Json = False,
 ) -> None:
@@ -108,11 +126,16 @@ def explain(
 
     with friendly_errors(), friendly_warnings() as warned:
         _check_files(out, csv, report)
+        _check_recording(context, from_run, ledger)
         if from_run is not None:
             _refuse_training_options(context)
-            found = job_from_run(from_run, data, target=target, limit=limit, missing=missing or (), trust=trust or ())
-            _say_extra(found.extra, data)
-            return _hand_out(found.job, found.job.explain(), found.label, (), warned, json, (out, csv, report))
+            how: dict[str, Any] = {"names": names, "missing": missing or (), "trust": trust or ()}
+            found = job_from_run(from_run, data, target=target, limit=limit, **how)
+            recording = Recording.open(ledger, found, expires=expires, cohort=cohort, private=private, key=key)
+            _say_extra(found.rows.extra, data, used=(names, cohort))
+            result = found.job.explain()
+            recording.record(result)
+            return _hand_out(found.job, result, found.label, (), warned, json, (out, csv, report))
         if label is None:
             raise InvalidInput("--label must name the column of classes; or take a run with --from.")
         settings = _settings(space=space, base=base, prior=prior, models=models, jobs=jobs, max_changes=max_changes)
@@ -147,17 +170,34 @@ def _refuse_training_options(context: typer.Context) -> None:
     from betarce.errors import InvalidInput
 
     for name in _TRAINING:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if given(context, name):
             raise InvalidInput(
                 f"--{name.replace('_', '-')} belongs to the training, and the run of --from was trained already. Leave "
                 "it out, or make another run with betarce fit."
             )
 
 
-def _say_extra(extra: Sequence[str], data: Path) -> None:
-    if extra:
-        shown = ", ".join(map(repr, extra))
+def _check_recording(context: typer.Context, from_run: Path | None, ledger: Path | None) -> None:
+    """Refuse options on promises without a ledger, and a ledger without a run that the promises could rest on."""
+    from betarce.errors import InvalidInput
+
+    if ledger is not None and from_run is None:
+        raise InvalidInput(
+            "--ledger needs --from: a promise rests on the models that certified it, so they must be in a run. Make "
+            "one with betarce fit."
+        )
+    for name, needed, there in [
+        ("names", "--from", from_run),
+        *((name, "--ledger", ledger) for name in ("expires", "cohort", "private", "key")),
+    ]:
+        if there is None and given(context, name):
+            raise InvalidInput(f"--{name} needs {needed}.")
+
+
+def _say_extra(extra: Sequence[str], data: Path, *, used: Sequence[str | None] = ()) -> None:
+    left = [name for name in extra if name not in used]
+    if left:
+        shown = ", ".join(map(repr, left))
         typer.echo(in_terminal(f"Columns of {data} that the model does not know are left out: {shown}."), err=True)
 
 

@@ -37,6 +37,12 @@ AllowPickle = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
+def given(context: typer.Context, name: str) -> bool:
+    """Say whether an option was typed, and is not what it is by default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def check_choice(option: str, value: str, known: Iterable[str]) -> str:
     """Refuse a value that an option does not know.
 

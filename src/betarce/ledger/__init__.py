@@ -11,6 +11,7 @@ from betarce.ledger.monitor import Monitor
 from betarce.ledger.promises import Promise
 from betarce.ledger.recheck import Recheck
 from betarce.ledger.statement import Statement, read_statement
+from betarce.ledger.verification import Verification, verify
 
 __all__ = [
     "Envelope",
@@ -26,9 +27,11 @@ __all__ = [
     "Signature",
     "SigningKey",
     "Statement",
+    "Verification",
     "load_head",
     "rank",
     "read_envelope",
     "read_statement",
     "save_head",
+    "verify",
 ]

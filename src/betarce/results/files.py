@@ -40,7 +40,7 @@ FORMAT = 3
 
 def to_json(result: Result) -> str:
     """Write a result as strict JSON."""
-    return seal({**_document(result), "written_by": f"betarce {betarce.__version__}"})
+    return seal({**_document(result), "written_by": f"betarce {betarce.__version__}"}, by_part=True)
 
 
 def from_json(text: str) -> Result:

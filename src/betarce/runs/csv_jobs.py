@@ -17,6 +17,7 @@ from betarce.models.tabular import tabular_model
 from betarce.progress import progress
 from betarce.robustify import BetaRCE, Result
 from betarce.robustify.rows import readable_rows
+from betarce.runs.csv_rows import read_rows
 from betarce.seeding import derive
 from betarce.tables.csv_checks import Finding, check_values, identifiers
 from betarce.tables.csv_file import as_categories, check_column, class_named, read_csv, without_label
@@ -316,44 +317,6 @@ def _as_declared(table: pd.DataFrame, rules: Mapping[Any, Rule]) -> pd.DataFrame
                 dtype = pd.CategoricalDtype(levels, ordered=declared.kind == "ordinal" and levels is not None)
                 table = table.assign(**{name: table[name].astype(dtype)})
     return table
-
-
-@dataclass(frozen=True, eq=False)
-class RowsFile:
-    """Rows of a CSV file, with the columns of a training table; `extra` names those that nothing is done with."""
-
-    table: pd.DataFrame
-    extra: tuple[str, ...]
-
-
-def read_rows(path: str | os.PathLike[str], space: FeatureSpace, *, missing: Sequence[str] = ()) -> RowsFile:
-    """Read rows to explain: columns are matched by name, and some of the rows must be readable.
-
-    Raises
-    ------
-    InvalidInput
-        If columns are missing, all of which are named, or no row can be read.
-    """
-    names = list(space.form.names)
-    texts = {
-        str(reading.name)
-        for reading in space.readings
-        if reading.levels is not None and all(isinstance(level, str) for level in reading.levels)
-    }
-    rows = read_csv(path, texts=sorted(texts), missing=missing)
-    absent = [str(name) for name in names if name not in rows.columns]
-    if len(absent) == 1:
-        check_column(rows, absent[0])
-    if absent:
-        raise InvalidInput(
-            f"{str(path)!r} lacks {len(absent)} columns that the model was trained on: {', '.join(map(repr, absent))}."
-        )
-    extra = tuple(str(name) for name in rows.columns if name not in names)
-    table = rows[names]
-    _, unreadable = readable_rows(space, table, str(path))
-    if len(unreadable) == len(table):
-        raise InvalidInput(unreadable[0])
-    return RowsFile(table, extra)
 
 
 def accuracy_of(estimator: Any, training: Training, seed: int) -> float:

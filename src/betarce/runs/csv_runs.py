@@ -7,7 +7,8 @@ from typing import Any
 
 from betarce.models.files import load_model
 from betarce.robustify import BetaRCE
-from betarce.runs.csv_jobs import Job, Training, accuracy_of, class_wanted, job_for, read_rows
+from betarce.runs.csv_jobs import Job, Training, accuracy_of, class_wanted, job_for
+from betarce.runs.csv_rows import RowsFile, read_rows
 from betarce.runs.fit_folder import FitFolder
 from betarce.runs.loading import load
 from betarce.runs.manifest import Manifest, TableSource
@@ -83,13 +84,13 @@ class RunJob:
     job : Job
     label : str
         What the classes are of.
-    extra : tuple of str
-        Columns of the file that nothing is done with, such as the label or an identifier.
+    rows : RowsFile
+        All rows of the file.
     """
 
     job: Job
     label: str
-    extra: tuple[str, ...]
+    rows: RowsFile
 
 
 def job_from_run(
@@ -98,6 +99,7 @@ def job_from_run(
     *,
     target: str | None = None,
     limit: int | None = None,
+    names: str | None = None,
     missing: Sequence[str] = (),
     trust: Sequence[str] = (),
 ) -> RunJob:
@@ -113,6 +115,8 @@ def job_from_run(
         The class wanted, as text; None raises an error that lists the classes.
     limit : int, optional
         How many rows to explain; all by default.
+    names : str, optional
+        A column that says what the rows are called; they are counted by default.
     missing : sequence of str
         What stands for a missing value, besides what did so in the training table.
     trust : sequence of str
@@ -123,4 +127,5 @@ def job_from_run(
     label = source.label or "the class"
     wanted = class_wanted(target, label, rce.classes_)
     found = read_rows(rows, rce.features_, missing=[*source.missing, *missing])
-    return RunJob(job_for(rce, found.table, wanted, limit=limit), label, found.extra)
+    found = found if names is None else found.named_by(names)
+    return RunJob(job_for(rce, found.table, wanted, limit=limit), label, found)

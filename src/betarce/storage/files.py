@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from betarce.errors import CorruptFile, InvalidInput, NotWritten
 from betarce.storage.documents import parse_json
+from betarce.storage.part_digests import changed_parts, part_digests
 
 MOST_BYTES = 2**30
 """Most bytes of a file of results; parsed, it takes ten times as much memory."""
@@ -18,6 +19,7 @@ MOST_BYTES_BY_HAND = 2**22
 """Most bytes of a file that people write: four megabytes of rules are 50,000 columns."""
 
 _DIGEST = "digest"
+_PARTS = "part_digests"
 _WIDTH = 110
 
 
@@ -98,10 +100,11 @@ def make_folder(folder: str | os.PathLike[str]) -> Path:
     return target
 
 
-def seal(document: Mapping[str, Any]) -> str:
+def seal(document: Mapping[str, Any], *, by_part: bool = False) -> str:
     """Write a document as JSON that people can read, with a digest of its content.
 
-    The digest finds damage and careless edits; it is no signature.
+    The digest finds damage and careless edits; it is no signature. With `by_part`, short digests of the parts come
+    with it, which say where the damage is.
 
     Examples
     --------
@@ -112,7 +115,8 @@ def seal(document: Mapping[str, Any]) -> str:
     Traceback (most recent call last):
     betarce.errors.CorruptFile: the content does not match its digest: it was damaged or edited
     """
-    text = _laid_out({**document, _DIGEST: digest(document)}) + "\n"
+    content = {**document, _PARTS: part_digests(document)} if by_part else document
+    text = _laid_out({**content, _DIGEST: digest(content)}) + "\n"
     if len(text) > MOST_BYTES // 4 and len(text.encode("utf-8", "backslashreplace")) > MOST_BYTES:
         raise InvalidInput(f"A file may take {MOST_BYTES:,} bytes; this one would take more. Write it in parts.")
     return text
@@ -125,8 +129,22 @@ def unseal(text: str) -> dict[str, Any]:
         raise CorruptFile("it has no digest: it is not a file of betarce")
     stated = document.pop(_DIGEST)
     if stated != digest(document):
-        raise CorruptFile("the content does not match its digest: it was damaged or edited")
+        where = changed_parts(document, document.pop(_PARTS, None))
+        raise CorruptFile(f"the content does not match its digest: it was damaged or edited{where}")
+    document.pop(_PARTS, None)
     return document
+
+
+def is_as_written(text: str) -> bool:
+    """Say whether JSON is laid out as `seal` lays it out, to the last space.
+
+    Examples
+    --------
+    >>> text = seal({"format": 1})
+    >>> is_as_written(text), is_as_written(text.replace(": 1", ":  1"))
+    (True, False)
+    """
+    return _laid_out(parse_json(text)) + "\n" == text
 
 
 def read_text(path: str | os.PathLike[str], *, most: int = MOST_BYTES) -> str:
