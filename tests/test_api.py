@@ -111,11 +111,13 @@ IN_NAMESPACES = {
         "Signature",
         "SigningKey",
         "Statement",
+        "Verification",
         "load_head",
         "rank",
         "read_envelope",
         "read_statement",
         "save_head",
+        "verify",
     ],
     "metrics": [
         "SampledShifts",

@@ -191,7 +191,7 @@ def test_a_private_statement_is_checked_as_far_as_it_tells(bank, run, tmp_path):
         (["explain", "ROWS", "--from", "RUN", "--target", "1", "--names", "age"], "has no column 'age'"),
         (["explain", "ROWS", "--from", "RUN", "--target", "1", "--names", "approved"], "'approved' has '0' twice"),
         (["explain", "ROWS", "--from", "RUN", "--target", "1", "--ledger", "LEDGER", "--expires", "soon"], "--expires"),
-        (["explain", "ROWS", "--from", "RUN", "--target", "1", "--ledger", "FILE"], "is no ledger"),
+        (["explain", "ROWS", "--from", "RUN", "--target", "1", "--ledger", "FILE"], "is not a usable ledger"),
         (
             ["explain", "ROWS", "--from", "RUN", "--target", "1", "--ledger", "LEDGER", "--cohort", "branch"],
             "has no column 'branch'",
