@@ -76,7 +76,7 @@ class Answering:
             walks = walk_ladders(ladders, batch.targets, voters, self.guarantee, least=least)
             certificate = certificates_by(members, self.guarantee)
             found = answers(batch, ladders, walks, features, certificate, voters)
-            answered = iter(with_advice(found, batch, self.problem))
+            answered = iter(with_advice(found, batch, self.problem, rows.kept_overrides))
         return [
             unreadable(name, rows.unreadable[i], features) if i in rows.unreadable else next(answered)
             for i, name in enumerate(rows.names)
