@@ -52,7 +52,8 @@ class Islands:
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("name", FOUR)
 def test_it_keeps_the_contract_of_searches(name, norm):
-    check_search_contract(FrontierSearch(norm=norm), cases=[case_named(name)])
+    frugal = FrontierSearch(norm=norm, max_evaluations=30)
+    check_search_contract(FrontierSearch(norm=norm), cases=[case_named(name)], frugal=frugal)
 
 
 def climb(search, bases, depth, features=UNIT, anchors=None, seeds=None):
@@ -173,6 +174,45 @@ def test_inputs_are_left_alone():
     before = CENTERS.copy()
     climb(FrontierSearch(), CENTERS, Plane([5, 0.6, -0.4, 50], 3.0, sloped=False), MIXED)
     np.testing.assert_array_equal(CENTERS, before)
+
+
+class Nowhere:
+    """A goal that no point reaches; counts how often each row is asked."""
+
+    def __init__(self, n_rows):
+        self.asked = np.zeros(n_rows, dtype=int)
+
+    def __call__(self, points, rows):
+        self.asked += np.bincount(rows, minlength=len(self.asked))
+        return np.full(len(points), -1.0), np.zeros(len(points), dtype=bool)
+
+    def slopes(self, points, rows):
+        return None
+
+    def is_robust(self, points, rows):
+        return self(points, rows)[1]
+
+    def anchors(self, task):
+        return np.repeat(task.starts[:, None] * 0.5, 2, axis=1)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 100, 101, 250, 3000])
+def test_growing_spheres_overran_the_budget_of_a_frontier_search_that_met_nothing(budget):
+    goal = Nowhere(len(CENTERS))
+    task = Task(CENTERS, MIXED, MIXED.box(CENTERS), [0, 1, 2])
+    ladders = FrontierSearch(max_evaluations=budget).ladders(task, goal)
+    assert (ladders.n_evaluations == goal.asked).all()
+    assert (goal.asked <= budget).all()
+    assert ladders.spent.all() or budget == 3000
+    assert not ladders.exists.any()
+
+
+@pytest.mark.parametrize("budget", range(60, 140, 8))
+def test_a_budget_that_ended_while_rungs_were_placed_made_not_a_number_of_their_places(budget):
+    plane = Plane([3.0, 0.2, -0.4, 1.0], offset=2.5, sloped=False)
+    ladders = climb(FrontierSearch(max_evaluations=budget), CENTERS, plane, MIXED)
+    assert np.isfinite(ladders.points[ladders.exists]).all()
+    assert (ladders.n_evaluations <= budget).all()
 
 
 @pytest.mark.parametrize("budget", [1, 40, 100, 500])

@@ -87,8 +87,9 @@ class FrontierSearch:
     def ladders(self, task: Task, goal: Goal) -> Ladders:
         """Give each row its ladder; where climbing met nothing at all, let Growing Spheres look around."""
         ladders = self.climb(task, goal, anchors=goal.anchors(task))
-        empty = np.flatnonzero(~ladders.exists.any(axis=1))
-        return _filled(ladders, empty, task, goal) if empty.size else ladders
+        left = self.max_evaluations - ladders.n_evaluations
+        empty = np.flatnonzero(~ladders.exists.any(axis=1) & (left > 0))
+        return _filled(ladders, empty, task, goal, left[empty]) if empty.size else ladders
 
     def climb(
         self, task: Task, depth: Depth, *, anchors: FloatArray | None = None, levels: FloatArray | None = None
@@ -122,9 +123,11 @@ class FrontierSearch:
         return approach.extend(ground, approach.extend(ground, ladders, anchors[:, 0]), anchors[:, -1])
 
 
-def _filled(ladders: Ladders, rows: IntArray, task: Task, goal: Goal) -> Ladders:
-    """Give rows without a rung the one that Growing Spheres finds, if it finds any."""
-    found = GrowingSpheresSearch().find(task.take(rows), lambda points, own: goal.is_robust(points, rows[own]))
+def _filled(ladders: Ladders, rows: IntArray, task: Task, goal: Goal, left: IntArray) -> Ladders:
+    """Give rows without a rung the one that Growing Spheres finds with what is left of the budget, if it finds any."""
+    found = GrowingSpheresSearch().find(
+        task.take(rows), lambda points, own: goal.is_robust(points, rows[own]), budget=left
+    )
     points, exists, spent = ladders.points.copy(), ladders.exists.copy(), ladders.spent.copy()
     points[rows, 0], exists[rows, 0], spent[rows] = found.points, found.found, found.spent
     evaluations = ladders.n_evaluations.copy()

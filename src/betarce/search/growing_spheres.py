@@ -102,7 +102,7 @@ class GrowingSpheresSearch:
             result.spent,
         )
 
-    def find(self, task: Task, predicate: Predicate) -> SearchResult:
+    def find(self, task: Task, predicate: Predicate, *, budget: IntArray | None = None) -> SearchResult:
         """Search around every start; all rows advance together, and none depends on the others.
 
         Parameters
@@ -111,7 +111,10 @@ class GrowingSpheresSearch:
             Where to start, and where each row's points may lie.
         predicate : callable
             What is sought.
+        budget : array of int, shape (n,), optional
+            Evaluations of each row, one or more, where they are not `max_evaluations` for all.
         """
+        most = np.full(len(task), self.max_evaluations) if budget is None else budget
         centers, features = task.starts, task.features
         walls = task.box if self.bounded else features.unbounded(centers)
         start = features.project(centers, walls)
@@ -124,9 +127,7 @@ class GrowingSpheresSearch:
             return hits
 
         self._settle_starts(state, start, seeks)
-        while (
-            active := np.flatnonzero(state.searching & (state.spent + self.n_candidates <= self.max_evaluations))
-        ).size:
+        while (active := np.flatnonzero(state.searching & (state.spent + self.n_candidates <= most))).size:
             owners = np.repeat(active, self.n_candidates)
             around = walls.take(owners)
             # Halving goes on while the smallest ball holds a hit: without an end, down to moves that nobody can make.

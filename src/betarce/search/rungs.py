@@ -32,8 +32,8 @@ def place(ground: Terrain, path: Path) -> None:
         part = np.clip((aim - below) / np.maximum(above - below, 1e-12), 0.02, 0.98)
         share = np.round(left + part * (right - left), _DIGITS)
         depth = ground.asked.try_(rows, ground.features.blend(end, start, 1 - share[:, None]))
-        deep = depth >= level
-        left, below = np.where(deep, left, share), np.where(deep, below, depth)
+        deep, shallow = depth >= level, (depth < level) & np.isfinite(depth)  # neither: beyond the budget
+        left, below = np.where(shallow, share, left), np.where(shallow, depth, below)
         right, above = np.where(deep, share, right), np.where(deep, depth, above)
 
 
