@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 
 import numpy as np
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from betarce.cli import app
 from betarce.cli.terminal import Console
 from betarce.paper.tables.markdown import markdown_table
-from betarce.safe_text import csv_for_people, in_markdown, in_terminal
+from betarce.safe_text import csv_for_people, in_json, in_markdown, in_terminal
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31m[/nothing] <script>alert(1)</script> $\\bad$ | =cmd"
 CODES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -27,6 +28,20 @@ def test_no_code_reaches_the_terminal(text):
     shown.encode("utf-8")  # a lone surrogate could not be printed
     if not CODES.search(text) and text.isprintable():
         assert shown == text
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers()))
+def test_control_sequences_above_127_reached_the_terminal_by_json(document):
+    shown = in_json(json.dumps(document, ensure_ascii=False))
+    assert not CODES.search(shown)
+    assert json.loads(shown) == document
+
+
+@given(st.text())
+def test_control_codes_reached_the_terminal_by_csv(text):
+    written = csv_for_people(pd.DataFrame({text: [text]}))
+    assert not CODES.search(written.replace("\t", ""))
+    assert len(list(csv.reader(io.StringIO(written)))) == 2
 
 
 @given(st.text())

@@ -34,6 +34,19 @@ def in_terminal(text: str) -> str:
     return "".join(char if _is_harmless(char) else _escaped(char) for char in text)
 
 
+def in_json(document: str) -> str:
+    """Escape control codes of a terminal in a JSON document, which stays the same document.
+
+    `json.dumps` escapes those below a space alone; U+009B begins a control sequence too.
+
+    Examples
+    --------
+    >>> print(in_json('{"age\x9b31m": "\u202eegnar"}'))
+    {"age\\u009b31m": "\\u202eegnar"}
+    """
+    return "".join(char if _is_harmless(char) else f"\\u{ord(char):04x}" for char in document)
+
+
 def in_markdown(value: object) -> str:
     """Write a value as one line of text that Markdown shows literally: no tag, no link, no new cell.
 
@@ -51,7 +64,8 @@ def in_markdown(value: object) -> str:
 def csv_for_people(frame: "pd.DataFrame", **options: Any) -> str:
     """Write a table as CSV for spreadsheets: text that could run as a formula gets a leading apostrophe.
 
-    Numbers stay numbers, also negative ones, and so does text that is a number.
+    Numbers stay numbers, also negative ones, and so does text that is a number. Control codes of a terminal are
+    escaped: someone will look at the file in one.
 
     Examples
     --------
@@ -97,10 +111,11 @@ def _in_csv(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     value = _RETURN.sub("\n", value)  # a lone one ends a line for some readers, and writers do not quote it
+    shown = "".join(char if char == "\t" or _is_harmless(char) else _escaped(char) for char in value)
     if not _FORMULA.match(value):
-        return value
+        return shown
     try:
         float(value)
     except ValueError:
-        return f"'{value}"
-    return value
+        return f"'{shown}"
+    return shown

@@ -37,6 +37,7 @@ def test_a_clean_table_gives_nothing():
         (["12%", "7.5%", "8%"] * 20, "almost-numeric", ("12%", "7.5%", "8%"), 60),
         (["12 kg", "7.5 kg", "8kg"] * 20, "almost-numeric", ("12 kg", "7.5 kg", "8kg"), 60),
         (["\u22125", "6.5", "7"] * 20, "almost-numeric", ("\u22125",), 20),
+        (["00123", "98100", "01067"] * 20, "codes", ("00123", "01067"), 40),
         (["?", "a", "b"] * 20, "placeholder", ("?",), 20),
         (["own", "Own", "rent"] * 20, "spelling", ("own", "Own"), 40),
         (["own", "own ", "rent"] * 20, "spelling", ("own", "own "), 40),
@@ -132,6 +133,19 @@ def test_a_declared_placeholder_is_missing_and_nothing_is_found(tmp_path):
     assert check_csv(file, label="approved", drop=["work"]) == []
 
 
+def test_leading_zeros_of_codes_were_lost_in_silence(tmp_path):
+    file = tmp_path / "table.csv"
+    pd.DataFrame(CLEAN | {"zip": ["00123", "98100", "", "01067"] * 15}).to_csv(file, index=False)
+    assert read_csv(file)["zip"].tolist()[:2] == ["00123", "98100"]
+    assert read_csv(file)["zip"].isna().sum() == 15
+    [found] = check_csv(file, label="approved")
+    assert (found.kind, found.values) == ("codes", ("00123", "01067"))
+    with file.open("a") as lines:
+        lines.write("Total,,,,,\n")
+    table, _ = without_label(read_csv(file), "approved")
+    assert table["zip"].dropna().unique().tolist() == ["00123", "98100", "01067"]
+
+
 class TestReading:
     def read(self, folder, text, **options):
         (folder / "table.csv").write_text(text)
@@ -176,3 +190,24 @@ class TestReading:
         assert self.read(tmp_path, "age,debt\n1,1,2\n2,3,4\n").index.tolist() == [1, 2]
         assert self.read(tmp_path, "age,debt\nAnn,1,2\nBob,3,4\n").index.tolist() == ["Ann", "Bob"]
         assert self.read(tmp_path, ",age,debt\nAnn,1,2\nBob,3,4\n").index.tolist() == ["Ann", "Bob"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "code,debt\n007,0.5\n7,1\n",
+            "code;debt\n 007;0.5\n7;1\n",
+            'code,debt\n"007",0.5\n"7",1\n',
+            "code,debt\nAnn,007,0.5\nBob,7,1\n",
+            "code,debt\n007,0.5,\n7,1,\n",
+            ",code,debt\nAnn,007,0.5\nBob,7,1\n",
+        ],
+    )
+    def test_leading_zeros_are_kept_wherever_the_column_stands(self, tmp_path, text):
+        table = self.read(tmp_path, text)
+        assert table["code"].tolist() == ["007", "7"]
+        assert table["debt"].tolist() == [0.5, 1]
+        assert self.read(tmp_path, text, codes=False)["code"].tolist() == [7, 7]
+
+    def test_numbers_below_one_are_no_codes(self, tmp_path):
+        table = self.read(tmp_path, "debt,rate\n0,0.50\n10,00.5\n")
+        assert table.to_dict("list") == {"debt": [0, 10], "rate": [0.5, 0.5]}

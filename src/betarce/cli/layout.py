@@ -33,12 +33,14 @@ def number(value: Any) -> str:
 
 
 def print_json(document: Any) -> None:
-    """Print strict JSON on stdout."""
+    """Print strict JSON on stdout, which may be a terminal."""
     import json
 
     import typer
 
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    from betarce.safe_text import in_json
+
+    typer.echo(in_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def known(value: float) -> float | None:

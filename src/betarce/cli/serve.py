@@ -64,7 +64,7 @@ def _read(path: Path, rce: "BetaRCE") -> "pd.DataFrame":
 
     features = rce.features_
     texts = [str(r.name) for r in features.readings if r.levels and all(isinstance(level, str) for level in r.levels)]
-    table = read_csv(path, texts=texts)
+    table = read_csv(path, texts=texts, codes=False)
     for name in features.form.names:
         check_column(table, str(name))
     return table[list(features.form.names)]

@@ -287,7 +287,7 @@ def _settled(finding: Finding, declared: Mapping[Any, Rule]) -> bool:
     """Whether the user's rules say already how a column is meant."""
     if finding.kind == "identifier":
         return finding.columns[0] in _named(declared)
-    about_kind = finding.kind in ("almost-numeric", "placeholder", "dates")
+    about_kind = finding.kind in ("almost-numeric", "codes", "placeholder", "dates")
     return about_kind and _declared(declared.get(finding.columns[0], Rule())).kind is not None
 
 

@@ -72,7 +72,7 @@ def read_rows(path: str | os.PathLike[str], space: FeatureSpace, *, missing: Seq
         for reading in space.readings
         if reading.levels is not None and all(isinstance(level, str) for level in reading.levels)
     }
-    rows = read_csv(path, texts=sorted(texts), missing=missing)
+    rows = read_csv(path, texts=sorted(texts), missing=missing, codes=False)
     absent = [str(name) for name in names if name not in rows.columns]
     if len(absent) == 1:
         check_column(rows, absent[0])

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from betarce.features.hints import DATE
-from betarce.tables.csv_file import check_column, numbers_again, read_csv
+from betarce.tables.csv_file import are_codes, check_column, numbers_again, read_csv
 
 Kind = Literal[
     "empty-column",
     "no-label",
     "almost-numeric",
+    "codes",
     "placeholder",
     "spelling",
     "dates",
@@ -47,8 +48,8 @@ class Finding:
     ----------
     kind : str
         "empty-column", "no-label" (rows without a class), "almost-numeric" (numbers, but for a few values),
-        "placeholder" (such as "?"), "spelling" (names that differ in spaces or capitals), "dates", "identifier", "same"
-        (columns that are functions of each other), or "gives-label-away".
+        "codes" (numbers with leading zeros), "placeholder" (such as "?"), "spelling" (names that differ in spaces or
+        capitals), "dates", "identifier", "same" (columns that are functions of each other), or "gives-label-away".
     columns : tuple of str
         Where it is.
     text : str
@@ -165,6 +166,7 @@ def _of_texts(present: "pd.Series[Any]", name: str) -> Iterator[Finding]:
     if stray := _stray(counts, name):
         yield stray
         return
+    yield from _codes(counts, name)
     yield from _placeholders(counts, name)
     yield from _variants(counts, name)
     if len(present) >= _LEAST_ROWS and present.str.fullmatch(DATE).mean() >= _MOSTLY:
@@ -198,6 +200,16 @@ def _stray(counts: "pd.Series[Any]", name: str) -> Finding | None:
             "as 1200.5 for 1,200.50 or 1200,5."
         )
     return Finding("almost-numeric", (name,), text, tuple(odd[:_MOST_SHOWN]), n)
+
+
+def _codes(counts: "pd.Series[Any]", name: str) -> Iterator[Finding]:
+    if are_codes(pd.Series(counts.index)):
+        zeros = counts[counts.index.str.match(r"\s*0\d")]
+        text = (
+            f"{name!r} holds numbers with leading zeros: {_quoted(zeros.index)}. All were read as names, since the "
+            "zeros of a code would get lost. If they are amounts, write them without."
+        )
+        yield Finding("codes", (name,), text, tuple(zeros.index[:_MOST_SHOWN]), int(zeros.sum()))
 
 
 def _unit(counts: "pd.Series[Any]") -> str:

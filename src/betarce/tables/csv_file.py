@@ -18,9 +18,12 @@ from betarce.storage.files import check_path
 _SEPARATORS = (",", ";", "\t", "|")
 _MOST_CLASSES = 20
 _BLOCK = 1 << 20
+_LEADING_ZERO = re.compile(r"""(^|[,;\t|"\s])0\d""")
 
 
-def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = (), missing: Sequence[str] = ()) -> pd.DataFrame:
+def read_csv(
+    path: str | os.PathLike[str], *, texts: Sequence[str] = (), missing: Sequence[str] = (), codes: bool = True
+) -> pd.DataFrame:
     """Read a CSV file; a first column without a name holds row names, else rows are counted from 1.
 
     Parameters
@@ -31,6 +34,8 @@ def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = (), missing
         Columns to be read as text even if they look like numbers; they stay plain text.
     missing : sequence of str
         What else stands for a missing value, such as "?".
+    codes : bool
+        Whether columns of whole numbers with leading zeros, such as "00123", are codes and stay text.
 
     Raises
     ------
@@ -43,7 +48,7 @@ def read_csv(path: str | os.PathLike[str], *, texts: Sequence[str] = (), missing
         close = get_close_matches(file.name, near, 1)
         raise InvalidInput(f"There is no file {str(path)!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
     try:
-        table = _parsed(file, texts, missing)
+        table = _parsed(file, texts, missing, codes=codes)
     except InvalidInput:
         raise
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
@@ -73,7 +78,7 @@ def _refuse_binary(file: Path) -> None:
                 raise InvalidInput(f"{str(file)!r} is no CSV file: it holds zero bytes, as binary files do.")
 
 
-def _parsed(file: Path, texts: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
+def _parsed(file: Path, texts: Sequence[str], missing: Sequence[str], *, codes: bool) -> pd.DataFrame:
     with file.open(encoding="utf-8-sig") as lines:
         heading = lines.readline()
     _refuse_binary(file)
@@ -91,16 +96,50 @@ def _parsed(file: Path, texts: Sequence[str], missing: Sequence[str]) -> pd.Data
             "name of its own."
         )
     options |= {"dtype": dict.fromkeys(texts, "str"), "low_memory": False}
+    table, options = _as_wide_as_its_heading(file, options)
+    return _with_codes(table, file, options) if codes and _holds_leading_zeros(file) else table
+
+
+def _as_wide_as_its_heading(file: Path, options: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Read a table, and say with which options: are first values row names, or do lines end in a separator?"""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
         table: pd.DataFrame = pd.read_csv(file, index_col=False, **options)
     if not any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught):
-        return table
+        return table, {"index_col": False, **options}
     # Lines have more values than the heading has names: row names come first, or every line ends in a separator.
     named: pd.DataFrame = pd.read_csv(file, **options)
     if isinstance(named.index, pd.MultiIndex):
         raise InvalidInput(f"The lines of {str(file)!r} have more values than its heading has names.")
-    return table if named.iloc[:, -1].isna().all() else named.set_axis(pd.Index(list(named.index)))
+    if named.iloc[:, -1].isna().all():
+        return table, {"index_col": False, **options}
+    return named.set_axis(pd.Index(list(named.index))), options
+
+
+def _holds_leading_zeros(file: Path) -> bool:
+    with file.open(encoding="utf-8-sig") as lines:
+        return any(_LEADING_ZERO.search(line) for line in lines)
+
+
+def _with_codes(table: pd.DataFrame, file: Path, options: dict[str, Any]) -> pd.DataFrame:
+    """Give columns of numbers back as text where leading zeros would get lost."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pd.errors.ParserWarning)
+        raw: pd.DataFrame = pd.read_csv(file, **{**options, "dtype": "str"}).set_axis(table.index)
+    numbers = [name for name in table.columns if table[name].dtype.kind in "iuf" and are_codes(raw[name])]
+    return table.assign(**{name: raw[name] for name in numbers})
+
+
+def are_codes(values: "pd.Series[Any]") -> bool:
+    """Say whether texts are whole numbers some of which begin with a zero: as numbers, "007" and "7" would be one.
+
+    Examples
+    --------
+    >>> are_codes(pd.Series(["00123", "98100", None])), are_codes(pd.Series(["0", "12"]))
+    (True, False)
+    """
+    texts = values.dropna().astype(str).str.strip()
+    return bool(texts.str.fullmatch(r"\d+").all() and texts.str.match(r"0\d").any())
 
 
 def _with_row_names(table: pd.DataFrame) -> pd.DataFrame:
@@ -156,7 +195,7 @@ def without_label(table: pd.DataFrame, label: str) -> tuple[pd.DataFrame, AnyArr
 def numbers_again(table: pd.DataFrame) -> pd.DataFrame:
     """Read as numbers what only a row that was left out, such as a line of totals, had turned into text."""
     texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name].dtype)]
-    read = {name: pd.to_numeric(table[name], errors="coerce") for name in texts}
+    read = {name: pd.to_numeric(table[name], errors="coerce") for name in texts if not are_codes(table[name])}
     return table.assign(**{name: values for name, values in read.items() if values.notna().equals(table[name].notna())})
 
 
