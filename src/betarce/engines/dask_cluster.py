@@ -1,15 +1,18 @@
 """Run work on a Dask cluster."""
 
 import logging
+import pickle
+import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 from joblib import effective_n_jobs
 
 import betarce
 from betarce.engines import workers
-from betarce.engines.workers import CONNECT_S, GIVEN_UP, Function, Outcome, attempt
+from betarce.engines.workers import CONNECT_S, GIVEN_UP, Compute, Function, Outcome, attempt
 from betarce.errors import require
 
 _ALLOWED = 1  # deaths before a task is given up: with the second round of `over_dask`, four deaths in all
@@ -58,7 +61,24 @@ def _cluster(n_jobs: int | None) -> Iterator[Any]:
         yield cluster
 
 
-def over_dask(client: Any, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
+def dask_compute(client: Any, shared: Any) -> Compute:
+    """Give what maps functions over items on a cluster, all with what is shared."""
+    return partial(over_dask, client, () if shared is None else (_sent_once(client, shared),))
+
+
+def _sent_once(client: Any, shared: Any) -> Any:
+    """Send a value as the result of a task, which workers pass on to each other.
+
+    Not by `scatter`: what only a worker that died had is lost then, while the result of a task is made again.
+    """
+    import cloudpickle
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        return client.submit(pickle.loads, cloudpickle.dumps(shared, protocol=5), pure=False)
+
+
+def over_dask(client: Any, shared: tuple[Any, ...], function: Function, items: Sequence[Any]) -> Generator[Outcome]:
     """Map a function over items with Dask tasks.
 
     When a worker dies, Dask counts it against all tasks assigned to the worker, also those that had not started. So
@@ -67,7 +87,7 @@ def over_dask(client: Any, function: Function, items: Sequence[Any]) -> Generato
     from distributed import KilledWorker, as_completed
 
     def send(item: Any) -> Any:
-        return client.submit(attempt, function, item, betarce.__version__, pure=False)
+        return client.submit(attempt, function, item, betarce.__version__, *shared, pure=False)
 
     futures = {send(item): item for item in items}
     blamed = []

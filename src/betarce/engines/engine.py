@@ -21,13 +21,14 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from joblib import delayed
+from joblib import delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 import betarce
-from betarce.engines.dask_cluster import dask_client, over_dask
+from betarce.engines.dask_cluster import dask_client, dask_compute
 from betarce.engines.processes import parallel
-from betarce.engines.ray_cluster import over_ray, ray_library
+from betarce.engines.ray_cluster import ray_compute, ray_library
+from betarce.engines.shared_file import shared_file
 from betarce.engines.workers import ATTEMPTS, GIVEN_UP, Compute, Function, Outcome, attempt
 from betarce.errors import InvalidInput
 
@@ -35,7 +36,9 @@ ENGINES = ("local", "dask", "ray")
 
 
 @contextmanager
-def engine(name: str = "local", *, address: str | None = None, n_jobs: int | None = None) -> Iterator[Compute]:
+def engine(
+    name: str = "local", *, address: str | None = None, n_jobs: int | None = None, shared: Any = None
+) -> Iterator[Compute]:
     """Open an engine.
 
     Parameters
@@ -47,12 +50,15 @@ def engine(name: str = "local", *, address: str | None = None, n_jobs: int | Non
         this machine alone, and shut down at the end.
     n_jobs : int or None
         Workers on this machine, as in joblib; a running cluster has its own number.
+    shared : optional
+        What every call needs, such as trained models. It travels to each worker once, not with every item.
 
     Yields
     ------
     callable
-        ``compute(function, items)`` yields one `Outcome` per item; items are hashable and distinct. Workers of a
-        cluster must be able to import the function.
+        ``compute(function, items)`` yields one `Outcome` per item, that of ``function(item)``, or of
+        ``function(item, shared)`` if something is shared; items are hashable and distinct. Workers of a cluster must
+        be able to import the function.
 
     Raises
     ------
@@ -79,32 +85,39 @@ def engine(name: str = "local", *, address: str | None = None, n_jobs: int | Non
         raise InvalidInput("`n_jobs` must be a number of workers, or -1 for one a core; got 0.")
     if name == "dask":
         with dask_client(address, n_jobs) as client:
-            yield partial(over_dask, client)
+            yield dask_compute(client, shared)
     elif name == "ray":
         with ray_library(address, n_jobs) as library:
-            yield partial(over_ray, library)
+            yield ray_compute(library, shared)
     elif address is not None:
         raise InvalidInput(f"`address` is for the engines dask and ray; got {address!r} with the engine local.")
     else:
-        with _surrounding(n_jobs) as compute:
+        with _surrounding(n_jobs, shared) as compute:
             yield compute
 
 
 @contextmanager
-def _surrounding(n_jobs: int | None) -> Iterator[Compute]:
+def _surrounding(n_jobs: int | None, shared: Any) -> Iterator[Compute]:
     """Use the cluster that the user chose through joblib, or else joblib."""
     backend, _ = get_active_backend()
     kind = type(backend).__name__
     if kind == "DaskDistributedBackend":
-        yield partial(over_dask, backend.client)
+        yield dask_compute(backend.client, shared)
     elif kind == "RayBackend":
         with ray_library(None, n_jobs) as library:
-            yield partial(over_ray, library)
+            yield ray_compute(library, shared)
+    elif shared is None:
+        yield partial(_over_joblib, n_jobs, ())
+    elif getattr(backend, "supports_sharedmem", False) or effective_n_jobs(n_jobs) == 1:
+        yield partial(_over_joblib, n_jobs, (shared,))
     else:
-        yield partial(_over_joblib, n_jobs)
+        with shared_file(shared) as file:
+            yield partial(_over_joblib, n_jobs, (file,))
 
 
-def _over_joblib(n_jobs: int | None, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
+def _over_joblib(
+    n_jobs: int | None, shared: tuple[Any, ...], function: Function, items: Sequence[Any]
+) -> Generator[Outcome]:
     """Map a function over items with joblib.
 
     The death of a worker breaks its whole pool. All items that were under way are then tried one at a time, so that the
@@ -118,7 +131,7 @@ def _over_joblib(n_jobs: int | None, function: Function, items: Sequence[Any]) -
             n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=1 if suspects else "n_jobs"
         )
         try:
-            for outcome in workers(_calls(function, suspects or list(waiting), sent)):
+            for outcome in workers(_calls(function, suspects or list(waiting), sent, shared)):
                 del waiting[outcome.item]
                 yield outcome
         except BrokenProcessPool:
@@ -129,7 +142,7 @@ def _over_joblib(n_jobs: int | None, function: Function, items: Sequence[Any]) -
                     yield Outcome(item, None, GIVEN_UP)
 
 
-def _calls(function: Function, items: Sequence[Any], sent: list[Any]) -> Iterator[Any]:
+def _calls(function: Function, items: Sequence[Any], sent: list[Any], shared: tuple[Any, ...]) -> Iterator[Any]:
     for item in items:
         sent.append(item)
-        yield delayed(attempt)(function, item, betarce.__version__)
+        yield delayed(attempt)(function, item, betarce.__version__, *shared)

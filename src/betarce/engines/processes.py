@@ -8,6 +8,8 @@ from typing import Any
 from joblib import Parallel
 from joblib.parallel import LokyBackend, get_active_backend
 
+from betarce.engines.shared_file import forget_opened
+
 _EVERY_S = 0.5
 
 
@@ -53,4 +55,5 @@ def _watch(parent: int) -> None:
 def _wait_and_leave(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_EVERY_S)
+    forget_opened()
     os._exit(1)

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +12,7 @@ from joblib import effective_n_jobs
 
 import betarce
 from betarce.engines import workers
-from betarce.engines.workers import ATTEMPTS, GIVEN_UP, Function, Outcome, attempt
+from betarce.engines.workers import ATTEMPTS, GIVEN_UP, Compute, Function, Outcome, attempt
 from betarce.errors import InvalidInput, require
 
 _OBJECT_STORE = 100 * 2**20  # bytes; results are small
@@ -105,10 +106,15 @@ def _environment(settings: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def over_ray(ray: Any, function: Function, items: Sequence[Any]) -> Generator[Outcome]:
+def ray_compute(ray: Any, shared: Any) -> Compute:
+    """Give what maps functions over items on a cluster; what is shared is put in its object store once."""
+    return partial(over_ray, ray, () if shared is None else (ray.put(shared),))
+
+
+def over_ray(ray: Any, shared: tuple[Any, ...], function: Function, items: Sequence[Any]) -> Generator[Outcome]:
     """Map a function over items with Ray tasks, which Ray retries if their worker or its machine dies."""
     task = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(attempt)
-    references = {task.remote(function, item, betarce.__version__): item for item in items}
+    references = {task.remote(function, item, betarce.__version__, *shared): item for item in items}
     try:
         while references:
             [done], _ = ray.wait(list(references))

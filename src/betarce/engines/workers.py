@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from joblib import parallel_config
 
 import betarce
+from betarce.engines.shared_file import SharedFile
 from betarce.errors import InvalidInput
 
 ATTEMPTS = 3
@@ -25,12 +26,14 @@ class Outcome(NamedTuple):
     error: str
 
 
-Function = Callable[[Any], Any]
+Function = Callable[..., Any]
 Compute = Callable[[Function, Sequence[Any]], Generator[Outcome]]
 
 
-def attempt(function: Function, item: Any, version: str) -> Outcome:
+def attempt(function: Function, item: Any, version: str, *shared: Any) -> Outcome:
     """Call a function on a worker; errors become text, since not all of them can be pickled.
+
+    What is shared comes after the item; a file that holds it is opened once per process.
 
     Calls in the threads of one process take turns: settings of warnings and libraries apply to the whole process.
     """
@@ -39,7 +42,8 @@ def attempt(function: Function, item: Any, version: str) -> Outcome:
     # Without "sequential", parallel work inside would be sent on to the cluster once more.
     with _one_at_a_time, parallel_config(backend="sequential"):
         try:
-            return Outcome(item, function(item), "")
+            opened = [each.open() if isinstance(each, SharedFile) else each for each in shared]
+            return Outcome(item, function(item, *opened), "")
         except Exception as error:  # noqa: BLE001 - one item must not stop the others; its error is reported
             return Outcome(item, None, text(error))
 

@@ -1,6 +1,5 @@
 """From rows to answers: bases first, then the ladders of the search, then the vote of those that decide."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +12,14 @@ from betarce.members import Members
 from betarce.posterior import Guarantee
 from betarce.results.ladder import least_quorum
 from betarce.results.result import RobustCounterfactual
+from betarce.robustify.asked import Asked
 from betarce.robustify.bases import find_bases, given_points, settle, with_fallback, with_lowest_rungs
 from betarce.robustify.batch import Batch, wanted
 from betarce.robustify.blocking import with_advice
 from betarce.robustify.certify import certificates_by, walk_ladders
 from betarce.robustify.rows import Rows
 from betarce.robustify.sizes import RESERVE
-from betarce.robustify.statuses import answers, unreadable
+from betarce.robustify.statuses import answers
 from betarce.robustify.steer import Steering
 from betarce.search import Ladders, Search, Task
 from betarce.search.protocol import Climber
@@ -65,26 +65,27 @@ class Answering:
             guarantee = replace(guarantee, reserve=RESERVE[problem.model.kind])
         return cls(problem, search, base, Steering(search, problem, members.search, quorum), guarantee, seed)
 
-    def answers(self, rows: Rows, members: Members) -> list[RobustCounterfactual]:
-        """Give every row its answer, whether it can be read or not."""
-        features = self.problem.features
-        answered: Iterator[RobustCounterfactual] = iter(())
-        if rows.kept.size:
-            batch, ladders = self.ladders(rows)
-            voters = members.voters
-            least = least_quorum(self.guarantee, len(voters))
-            walks = walk_ladders(ladders, batch.targets, voters, self.guarantee, least=least)
-            certificate = certificates_by(members, self.guarantee)
-            found = answers(batch, ladders, walks, features, certificate, voters)
-            answered = iter(with_advice(found, batch, self.problem, rows.kept_overrides))
-        return [
-            unreadable(name, rows.unreadable[i], features) if i in rows.unreadable else next(answered)
-            for i, name in enumerate(rows.names)
-        ]
+    def asked(self, rows: Rows) -> Asked:
+        """Say for the rows that can be read what each wants, and has already."""
+        classes = self.problem.model.classes
+        everyone = np.zeros(len(rows.names), dtype=np.intp)
+        everyone[rows.kept] = np.searchsorted(classes, self.problem.model.labels(rows.originals)[:, 0])
+        targets, there = (part[rows.kept] for part in wanted(rows.target, everyone, classes))
+        return Asked(rows.names[rows.kept], rows.originals, targets, there, rows.bases, rows.kept_overrides)
 
-    def ladders(self, rows: Rows) -> tuple[Batch, Ladders]:
-        """Find the base of every row that was kept, then the ladder that leads up from where its search starts."""
-        batch = self._batch(rows)
+    def answers(self, asked: Asked, members: Members) -> list[RobustCounterfactual]:
+        """Give rows their answers, all of them together."""
+        batch, ladders = self.ladders(asked)
+        voters = members.voters
+        least = least_quorum(self.guarantee, len(voters))
+        walks = walk_ladders(ladders, batch.targets, voters, self.guarantee, least=least)
+        certificate = certificates_by(members, self.guarantee)
+        found = answers(batch, ladders, walks, self.problem.features, certificate, voters)
+        return with_advice(found, batch, self.problem, asked.overrides)
+
+    def ladders(self, asked: Asked) -> tuple[Batch, Ladders]:
+        """Find the base of every row, then the ladder that leads up from where its search starts."""
+        batch = self._batch(asked)
         ladders = self._ladders(batch)
         if batch.post_hoc:
             return batch, ladders
@@ -98,22 +99,20 @@ class Answering:
             return Ladders.none(len(targets), batch.originals.shape[1])
         return self.steering.ladders(task.take(open_), targets[open_]).spread(open_, len(targets))
 
-    def _batch(self, rows: Rows) -> Batch:
-        originals, classes, features = rows.originals, self.problem.model.classes, self.problem.features
-        everyone = np.zeros(len(rows.names), dtype=np.intp)
-        everyone[rows.kept] = np.searchsorted(classes, self.problem.model.labels(originals)[:, 0])
-        targets, there = (part[rows.kept] for part in wanted(rows.target, everyone, classes))
-        box = features.box(originals, rows.kept_overrides)
-        if rows.bases is None:
+    def _batch(self, asked: Asked) -> Batch:
+        originals, targets, there = asked.originals, asked.targets, asked.there
+        features = self.problem.features
+        box = features.box(originals, asked.overrides)
+        if asked.bases is None:
             found, helped = self._found_bases(originals, targets, box, np.flatnonzero(box.possible & ~there))
         else:
-            found, helped = given_points(*rows.bases), {}
+            found, helped = given_points(*asked.bases), {}
         based, notes = settle(found, targets, self.problem, box)
         notes = [helped.get(i, note) for i, note in enumerate(notes)]
-        post_hoc = rows.bases is not None or self.base is not None
+        post_hoc = asked.bases is not None or self.base is not None
         starts = based.points if post_hoc else originals
         task = Task(starts, features, box, self._seeds(originals, targets, "search"))
-        return Batch(originals, rows.names[rows.kept], task, targets, based, notes, there, post_hoc)
+        return Batch(originals, asked.names, task, targets, based, notes, there, post_hoc)
 
     def _found_bases(
         self, originals: FloatArray, targets: BoolArray, box: Box, open_: IntArray

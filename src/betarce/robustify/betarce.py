@@ -23,6 +23,7 @@ from betarce.results.result import Result
 from betarce.robustify.answering import Answering
 from betarce.robustify.audit import audit_frame
 from betarce.robustify.certify import Verdict, Verdicts, certify_points
+from betarce.robustify.chunks import explained
 from betarce.robustify.fitting import FitStore, train
 from betarce.robustify.further_members import extended, fresh_draw, with_audit
 from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
@@ -76,7 +77,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     random_state : int, numpy generator or None
         The same int gives the same answer, for any `n_jobs`.
     n_jobs : int or None
-        Workers that train members, as in joblib.
+        Workers that train members and explain rows, as in joblib.
     verbose : int
         0: a progress bar on a terminal. 1: also a line in logs. -1: nothing.
 
@@ -217,7 +218,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         rows = Rows.read(self.features_, X, target, base_points, overrides)
         if rows.kept.size:
             self.members_ = self.members_.looked_at()
-        items = self._answering.answers(rows, self.members_)
+        items = explained(self._answering, self.members_, rows, n_jobs=self.n_jobs, verbose=self.verbose)
         share = (time.perf_counter() - started) / len(items)
         own = own_rules(rows.overrides, len(items))
         timed = [replace(item, runtime_s=share, overrides=rules) for item, rules in zip(items, own, strict=True)]
@@ -241,7 +242,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         self._refresh()
         rows = Rows.read_one(self.features_, x, target, base_points, overrides)
         self.members_ = self.members_.looked_at()
-        batch, ladders = self._answering.ladders(rows)
+        batch, ladders = self._answering.ladders(self._answering.asked(rows))
         paper = paper_ladders(batch, self.problem_, self.members_.search, self.guarantee_)
         voters, varied = self.members_.voters, self.members_.varied
         return tradeoff(batch, ladders, paper, voters, self.guarantee_, self.features_, varied=varied)
