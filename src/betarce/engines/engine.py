@@ -13,6 +13,7 @@ which cluster that is: its Dask backend waits for ever for a task that was given
 before all work is done and loses the work of an actor that dies. See ``docs/decisions/engines.md``.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -131,7 +132,8 @@ def _over_joblib(
             n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=1 if suspects else "n_jobs"
         )
         try:
-            for outcome in workers(_calls(function, suspects or list(waiting), sent, shared)):
+            outcomes = workers(_calls(function, suspects or list(waiting), sent, shared))
+            for outcome in _closed_quietly(outcomes):
                 del waiting[outcome.item]
                 yield outcome
         except BrokenProcessPool:
@@ -140,6 +142,17 @@ def _over_joblib(
                 if deaths[item] == ATTEMPTS:
                     del waiting[item]
                     yield Outcome(item, None, GIVEN_UP)
+
+
+def _closed_quietly(outcomes: Generator[Outcome]) -> Generator[Outcome]:
+    """Pass outcomes on; who stops listening need not be told by joblib that work was cancelled."""
+    try:
+        for outcome in outcomes:  # noqa: UP028 - `yield from` would close it first, and not quietly
+            yield outcome
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcomes.close()
 
 
 def _calls(function: Function, items: Sequence[Any], sent: list[Any], shared: tuple[Any, ...]) -> Iterator[Any]:
