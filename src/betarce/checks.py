@@ -6,6 +6,8 @@ import numpy as np
 
 from betarce.errors import InvalidInput
 
+MOST_JOBS = 1024  # each is a process
+
 
 def check_n_jobs(n_jobs: Any) -> int | None:
     """Refuse a number of workers that joblib cannot read.
@@ -17,10 +19,15 @@ def check_n_jobs(n_jobs: Any) -> int | None:
     >>> check_n_jobs(0)
     Traceback (most recent call last):
     betarce.errors.InvalidInput: `n_jobs` must be None or a whole number other than 0; got 0. -1 takes all cores.
+    >>> check_n_jobs(10**6)
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `n_jobs` must be at most 1024; got 1000000. -1 takes all cores.
     """
     whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0):
         raise InvalidInput(f"`n_jobs` must be None or a whole number other than 0; got {n_jobs!r}. -1 takes all cores.")
+    if n_jobs is not None and n_jobs > MOST_JOBS:
+        raise InvalidInput(f"`n_jobs` must be at most {MOST_JOBS}; got {n_jobs!r}. -1 takes all cores.")
     return None if n_jobs is None else int(n_jobs)
 
 

@@ -64,7 +64,7 @@ def test_size_takes_other_priors():
         (("size", "--delta", "1.5"), "--delta must be strictly between 0 and 1; got 1.5"),
         (("size", "--prior", "flat"), "--prior must be one of jeffreys, uniform, exact; got 'flat'."),
         (("size", "--models", "0"), "--models must"),
-        (("demo", "--jobs", "0"), "--jobs must be a number of workers, or -1 for one per core; got 0."),
+        (("demo", "--jobs", "0"), "--jobs must be a number of workers up to 1024, or -1 for one per core; got 0."),
         (("demo", "--confidence", "2"), "--confidence must be strictly between 0 and 1"),
     ],
 )

@@ -1,10 +1,15 @@
 """The model to be explained: what is taken, what is refused, and what a refusal advises."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier, StackingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.cluster import KMeans
+from sklearn.ensemble import IsolationForest, RandomForestClassifier, StackingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from betarce import BetaRCE, Given
 from betarce.errors import UnusableModel
@@ -99,3 +104,63 @@ def test_a_table_that_a_model_refuses_gets_advice_about_the_table():
 def test_a_forest_is_trained_as_before():
     model = explained_model(RandomForestClassifier(3), Table(X, NAMES), seed=4)
     assert model.random_state == 4
+
+
+NOT_CLASSIFIERS = {
+    "clusterer": KMeans(2, n_init=1),
+    "regressor": Ridge(),
+    "outlier detector": IsolationForest(),
+    "density estimator": GaussianMixture(2),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_CLASSIFIERS)
+def test_a_clusterer_was_taken_for_a_classifier(kind):
+    for model in (NOT_CLASSIFIERS[kind], make_pipeline(StandardScaler(), NOT_CLASSIFIERS[kind])):
+        with pytest.raises(UnusableModel, match=rf"`model` must be a classifier; \w+ is an? {kind}\."):
+            BetaRCE(model).fit(NAMED, SIGNS)
+
+
+NAMED = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+SIGNS = (NAMED["a"] > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["a", "b"], "not on these columns: `X` adds 'c'"),
+        (["a", "b", "c", "d"], "not on these columns: `X` lacks 'd'"),
+        (["a", "b", "z"], "not on these columns: `X` lacks 'z' and adds 'c'"),
+        (["b", "a", "c"], r"not on these columns: they come in another order, \['b', 'a', 'c'\]"),
+    ],
+)
+def test_a_model_fitted_on_other_columns_raised_a_foreign_error(columns, message):
+    table = NAMED.assign(d=1.0, z=2.0)[columns]
+    with pytest.raises(UnusableModel, match=message):
+        BetaRCE(LogisticRegression().fit(table, SIGNS)).fit(NAMED, SIGNS)
+
+
+def test_a_model_fitted_on_an_array_of_another_width_says_so():
+    model = LogisticRegression().fit(NAMED.to_numpy()[:, :2], SIGNS)
+    with pytest.raises(UnusableModel, match=r"not on these columns: X has 3 features, .* 2 features as input\. Pass"):
+        BetaRCE(model).fit(NAMED.to_numpy(), SIGNS)
+
+
+def test_a_library_that_takes_columns_by_their_place_got_the_wrong_ones():
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=3, n_jobs=1, verbosity=-1).fit(NAMED[["c", "b", "a"]], SIGNS)
+    with pytest.raises(UnusableModel, match="same columns in another order"):
+        BetaRCE(model).fit(NAMED, SIGNS)
+
+
+def test_a_model_fitted_on_other_labels_says_which():
+    model = LogisticRegression().fit(NAMED, SIGNS.map({0: "no", 1: "yes"}))
+    with pytest.raises(UnusableModel, match=r"was fitted on \['no', 'yes'\] and has never seen 0"):
+        BetaRCE(model).fit(NAMED, SIGNS)
+
+
+def test_given_models_of_other_columns_say_so_too():
+    others = [LogisticRegression().fit(NAMED[["a", "b"]], SIGNS) for _ in range(40)]
+    rce = BetaRCE(LogisticRegression(), space=Given(others), n_models=12, delta=0.6, confidence=0.7)
+    with pytest.raises(UnusableModel, match="could not answer for rows of the training table"):
+        rce.fit(NAMED, SIGNS)

@@ -63,11 +63,12 @@ def check_choice(option: str, value: str, known: Iterable[str]) -> str:
 
 
 def check_jobs(jobs: int) -> int:
-    """Refuse no workers at all."""
+    """Refuse no workers at all, and more than any machine can start."""
+    from betarce.checks import MOST_JOBS
     from betarce.errors import InvalidInput
 
-    if jobs == 0:
-        raise InvalidInput("--jobs must be a number of workers, or -1 for one per core; got 0.")
+    if jobs == 0 or jobs > MOST_JOBS:
+        raise InvalidInput(f"--jobs must be a number of workers up to {MOST_JOBS}, or -1 for one per core; got {jobs}.")
     return jobs
 
 

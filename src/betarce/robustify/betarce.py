@@ -26,7 +26,7 @@ from betarce.robustify.certify import Verdict, Verdicts, certify_points
 from betarce.robustify.chunks import explained
 from betarce.robustify.fitting import FitStore, train
 from betarce.robustify.further_members import extended, fresh_draw, with_audit
-from betarce.robustify.params import HONOURED, NEED_FIT, changed, refuse_changed, snapshot
+from betarce.robustify.params import HONOURED, FittedWith, changed, snapshot
 from betarce.robustify.rows import Rows, own_rules
 from betarce.robustify.settings import check_features, check_guarantee
 from betarce.robustify.subject import Subject
@@ -188,7 +188,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             )
         self.members_, self.seed_ = members, seed
         self.model_, self.classes_ = subject.model, subject.classes
-        self._fitted_with = snapshot(self, NEED_FIT)
+        self._fitted_with = FittedWith.of(self, subject)
         self._honoured = snapshot(self, HONOURED)
         self._set_up(subject)
         return self
@@ -374,7 +374,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
-        refuse_changed(self._fitted_with, snapshot(self, NEED_FIT))
+        self._fitted_with.refuse_changed(self)
         now = snapshot(self, HONOURED)
         if not changed(self._honoured, now):
             return

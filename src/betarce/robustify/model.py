@@ -1,15 +1,21 @@
 """The model to be explained: checked, and trained if it is not."""
 
+import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from betarce.arrays import AnyArray
 from betarce.errors import UnusableModel
 from betarce.models.recipe import Table, fresh_copy, seed_everything
+
+_SOME = 64  # rows of the training table that a fitted model is asked about
+_SHOWN = 5
 
 
 def check_model(model: object) -> None:
@@ -17,8 +23,14 @@ def check_model(model: object) -> None:
     name = type(model).__name__
     if isinstance(model, type):
         raise UnusableModel(f"`model` must be an object, not a class; pass {model.__name__}().")
-    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
-        raise UnusableModel(f"`model` must be a classifier; {name} is a regressor. Counterfactuals need classes.")
+    kind = get_tags(model).estimator_type if hasattr(model, "__sklearn_tags__") else None
+    if kind not in (None, "classifier"):
+        what = kind.replace("_", " ")
+        article = "an" if what[0] in "aeiou" else "a"
+        raise UnusableModel(
+            f"`model` must be a classifier; {name} is {article} {what}. Counterfactuals need classes that were learnt "
+            "from labels."
+        )
     # Some classifiers, such as StackingClassifier, have `predict` only once they are fitted.
     if not hasattr(model, "predict") and not _may_yet_predict(model):
         raise _lacks_predict(model)
@@ -53,6 +65,7 @@ def explained_model(model: Any, table: Table, seed: int) -> Any:
     """
     inner = model.estimator if isinstance(model, FrozenEstimator) else model
     if _is_fitted(inner, table):
+        _check_knows(inner, table)
         return inner
     if not hasattr(inner, "fit"):
         raise UnusableModel(f"`model` must be fitted, or have `fit`; {type(inner).__name__} is neither.")
@@ -68,6 +81,54 @@ def explained_model(model: Any, table: Table, seed: int) -> Any:
     if not hasattr(trained, "predict"):
         raise _lacks_predict(trained)
     return trained
+
+
+def _check_knows(model: Any, table: Table) -> None:
+    """Refuse a fitted model that was trained on other columns or other labels than those of the table."""
+    name, some = type(model).__name__, table.take(np.arange(min(len(table), _SOME))).X
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, np.ndarray):
+        strange = [label for label in np.unique(np.asarray(table.y)).tolist() if label not in classes.tolist()]
+        if strange:
+            raise UnusableModel(
+                f"`model` must know the labels of `y`; {name} was fitted on {classes.tolist()} and has never seen "
+                f"{strange[0]!r}. Pass the labels that it was fitted on, or an unfitted model."
+            )
+    own = [str(column) for column in getattr(model, "feature_names_in_", ())]
+    there = [str(column) for column in some.columns] if hasattr(some, "columns") else []
+    try:
+        labels = _labels(model, some)
+    except Exception as error:
+        why = _differences(own, there) or str(error).rstrip(".")
+        raise UnusableModel(
+            f"`model` is fitted, but not on these columns: {why}. Pass the table that it was fitted on, or an unfitted "
+            "model."
+        ) from error
+    # Some libraries take columns by their place without a word, whatever they are called.
+    if own and own != there and set(own) == set(there) and not np.array_equal(_labels(model, some[own]), labels):
+        raise UnusableModel(
+            f"`model` was fitted on the same columns in another order, {own}, and {name} takes them by their place. "
+            "Pass `X` in that order."
+        )
+
+
+def _labels(model: Any, rows: Any) -> AnyArray:
+    with warnings.catch_warnings():  # whoever asks in earnest shows them
+        warnings.simplefilter("ignore")
+        return np.asarray(model.predict(rows))
+
+
+def _differences(own: list[str], there: list[str]) -> str:
+    """Say which columns a fitted model and a table do not share; "" where that is not known, or not the point."""
+    if not own or not there:
+        return ""
+    lacks, adds = ([name for name in one if name not in other] for one, other in ((own, there), (there, own)))
+    parts = [
+        f"{verb} {', '.join(map(repr, names[:_SHOWN]))}{', ...' * (len(names) > _SHOWN)}"
+        for verb, names in (("lacks", lacks), ("adds", adds))
+        if names
+    ]
+    return f"`X` {' and '.join(parts)}" if parts else f"they come in another order, {own}" * (own != there)
 
 
 def _trained(model: Any, table: Table, seed: int) -> Any:

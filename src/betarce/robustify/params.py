@@ -6,11 +6,38 @@ from dataclasses import dataclass
 from typing import Any
 
 from betarce.errors import InvalidInput
+from betarce.robustify.refitting import FittedModel
+from betarce.robustify.subject import Subject
 
 NEED_FIT = ("model", "space", "certify_on", "n_models", "random_state")
 """Parameters that decide which members there are."""
 HONOURED = ("base", "search", "delta", "confidence", "prior", "features", "max_changes")
 """Parameters that decide what is asked of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedWith:
+    """What decided which members there are, as it was when they were trained.
+
+    Attributes
+    ----------
+    params : mapping
+        A snapshot of the parameters.
+    model : FittedModel
+    """
+
+    params: Mapping[str, Any]
+    model: FittedModel
+
+    @classmethod
+    def of(cls, estimator: Any, subject: Subject) -> "FittedWith":
+        """Take note of an explainer's parameters and of the model that it explains."""
+        return cls(snapshot(estimator, NEED_FIT), FittedModel.of(subject.model, subject.table))
+
+    def refuse_changed(self, estimator: Any) -> None:
+        """Raise if other members would have to be trained now."""
+        refuse_changed(self.params, snapshot(estimator, NEED_FIT))
+        self.model.refuse_refitted()
 
 
 def snapshot(estimator: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What is explained: a trained model, the table that it was trained on, and what may change in it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, FloatArray
 from betarce.ensemble import Ensemble
-from betarce.errors import InvalidInput, UnusableModel
+from betarce.errors import BetarceError, InvalidInput, UnusableModel
 from betarce.explainers import Problem
 from betarce.features import FeatureSpace
 from betarce.member_training import MemberStore
@@ -74,8 +75,9 @@ class Subject:
 
     def ensemble(self, models: list[object]) -> Ensemble:
         """Let models vote together on points of this table, once each has answered for some training rows."""
-        ensemble = Ensemble(models, self.classes, features=self.features, probe=self.probe)
-        _check_answers(ensemble, self.probe)
+        with _answering():
+            ensemble = Ensemble(models, self.classes, features=self.features, probe=self.probe)
+            ensemble.labels(self.probe)
         return ensemble
 
     def members(self, draws: Mapping[str, Draw], *, space: Space, seed: int) -> Members:
@@ -120,11 +122,12 @@ class Subject:
         return np.asarray(points[np.unique(np.concatenate(some))])
 
 
-def _check_answers(ensemble: Ensemble, probe: FloatArray) -> None:
-    """Let every model answer for some training rows, lest one fails in the middle of a search."""
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Turn what models say that cannot answer for some training rows into an error of our own, before any search."""
     try:
-        ensemble.labels(probe)
-    except UnusableModel:
+        yield
+    except (BetarceError, Warning):  # warnings may be errors
         raise
     except Exception as error:
         raise UnusableModel(
