@@ -5,7 +5,8 @@ import pandas as pd
 
 import betarce as brce
 from betarce.features import FeatureSpace
-from betarce.results.result import Result, RobustCounterfactual
+from betarce.results.counterfactual import RobustCounterfactual
+from betarce.results.result import Result
 
 GUARANTEE = brce.Guarantee(0.9, 0.95, "jeffreys")
 N = 40

@@ -5,8 +5,9 @@ import pandas as pd
 
 import betarce as brce
 from betarce.features import FeatureSpace
+from betarce.results.counterfactual import RobustCounterfactual
 from betarce.results.ladder import Ladder
-from betarce.results.result import Result, RobustCounterfactual
+from betarce.results.result import Result
 from betarce.robustify.certify import fingerprint
 
 GUARANTEE = brce.Guarantee(0.9, 0.95)

@@ -11,7 +11,6 @@ import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace, cost, derived, read_rules, write_rules
 from betarce.features.stored import from_plain, to_plain
-from betarce.results.files import from_json
 from betarce.robustify import Result
 from betarce.testing import rule_case
 
@@ -145,7 +144,7 @@ def test_a_file_whose_answers_change_more_than_may_is_refused(rce, tmp_path):
     assert max(changed(result)) > 1
     strict = replace(result.features, max_changes=1)
     with pytest.raises(CorruptFile, match=r"its robust point changes \d columns, not 1 at most"):
-        from_json(Result([replace(item, features=strict) for item in result], strict).to_json())
+        Result.from_json(Result([replace(item, features=strict) for item in result], strict).to_json())
 
 
 def test_what_a_rule_costs_is_told_in_words():

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from betarce import Certificate, Guarantee, Result
 from betarce.features.stored import same_data
-from betarce.results.files import from_json
 from betarce.storage.files import digest, seal, unseal
 from mixed_table import TABLE
 from mutants import TIMES, WRONG, byte_mutants, data_mutants
-from results.test_files import result_of
+from stored_results import result_of
 
 TEXT = result_of(TABLE[["age", "income", "purpose"]], statuses=["certified", "not-found"]).to_json()
 CERTIFICATE = (
@@ -43,7 +42,7 @@ def test_a_result_that_says_something_else_under_a_right_digest_is_refused_or_re
         if part == "certificate":
             changed = {**document, "rows": [{**document["rows"][0], "certificate": mutant}, document["rows"][1]]}
         with count.refusals():
-            again = from_json(seal(resealed(changed)))
+            again = Result.from_json(seal(resealed(changed)))
             written = unseal(again.to_json())
             assert same_data(written, {**resealed(changed), "written_by": written["written_by"]})
             count.read("equal" if same_data(resealed(changed), document) else "read as they say")

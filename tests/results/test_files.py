@@ -17,88 +17,12 @@ import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
 from betarce.posterior import Guarantee, Prior
-from betarce.results.files import from_json
-from betarce.results.ladder import Ladder
-from betarce.robustify import Result, RobustCounterfactual
+from betarce.robustify import Result
 from betarce.robustify.certify import certificate_of, fingerprint
 from betarce.storage.files import digest, seal, unseal
 from json_edits import changed, places
 from mixed_table import TABLE
-
-GUARANTEE = Guarantee(0.6, 0.8)
-STATUSES = [
-    "certified",
-    "base-not-found",
-    "not-found",
-    "infeasible",
-    "budget-spent",
-    "already-there",
-    "not-varied",
-    "unreadable",
-]
-BASED = ("certified", "not-found", "infeasible", "budget-spent", "not-varied")
-VOTED = ("certified", "not-found", "budget-spent", "not-varied")
-
-
-def item(features, points, status="certified", name=0, target="yes", seed=0, **parts):
-    """Make one row of a result without a search."""
-    rng = np.random.default_rng(seed)
-    original, base, robust = points
-    robust = allowed(robust, original, features, parts.get("overrides")) if status == "certified" else None
-    votes = tuple([True] * 4 + [status in ("certified", "not-varied")] * 5) if status in VOTED else ()
-    certificate = None
-    if votes:
-        voted = base if robust is None else robust
-        certificate = certificate_of(
-            voted,
-            target,
-            sum(votes),
-            len(votes),
-            GUARANTEE,
-            steered=False,
-            space="Seed()",
-            varied=status != "not-varied",
-        )
-    ladder = Ladder.none(len(features))
-    if status == "certified":
-        ladder = Ladder(robust[None], np.array([len(votes)]), np.array([len(votes)]))
-    if status == "unreadable":
-        original = base = target = None
-    fields = {
-        "name": name,
-        "target": target,
-        "status": status,
-        "reason": "" if status == "certified" else "No way. ✗",
-        "note": "",
-        "certificate": certificate,
-        "votes": votes,
-        "distance_to_base": np.nan if robust is None else float(features.distance(robust, base)),
-        "distance_to_original": np.nan if robust is None else float(features.distance(robust, original)),
-        "n_evaluations": int(rng.integers(1000)),
-        "features": features,
-        "points": {"original": original, "base": base if status in BASED else None, "robust": robust},
-        "runtime_s": float(rng.random()),
-        "base_agree": 5 if votes else None,
-        "ladder": ladder,
-    }
-    return RobustCounterfactual(**(fields | parts))
-
-
-def allowed(point, original, features, overrides=None):
-    """Move a point to where the rules of its row allow it."""
-    return features.project(point[None], features.box(original[None], [overrides or None]))[0]
-
-
-def result_of(table, names=None, statuses=STATUSES, rules=None, **parts):
-    features = FeatureSpace.infer(table, rules)
-    points = features.encode(table)
-    names = list(range(len(statuses))) if names is None else names
-    n = len(points)
-    items = [
-        item(features, (points[i % n], points[(i + 1) % n], points[(i + 2) % n]), status, name, seed=i, **parts)
-        for i, (status, name) in enumerate(zip(statuses, names, strict=True))
-    ]
-    return Result(items, features)
+from stored_results import STATUSES, item, result_of
 
 
 def assert_same_result(a, b):
@@ -177,7 +101,14 @@ def test_an_answer_that_only_the_rules_of_its_row_allow_can_be_saved():
     result = fixed.explain(rows, target="yes", overrides={rows.index[0]: own})
     assert [item.overrides for item in result] == [own, {}]
     assert result[0].robust["a"] != result[0].original["a"]
-    assert_same_result(result, from_json(result.to_json()))
+    assert_same_result(result, Result.from_json(result.to_json()))
+
+
+def test_bases_come_as_a_table_of_the_users_own_kind_like_robust_points():
+    result = result_of(TABLE)
+    assert list(result.base.index) == [item.name for item in result if item.base is not None]
+    assert result.base.dtypes.equals(result.robust.dtypes)
+    pd.testing.assert_series_equal(result.base.iloc[0], result[0].base, check_names=False)
 
 
 def test_every_status_and_every_kind_of_column_comes_back(tmp_path):
@@ -215,7 +146,7 @@ def test_the_file_is_strict_json_that_people_can_read():
 )
 def test_tables_of_every_kind_come_back(table):
     result = result_of(table)
-    assert_same_result(result, from_json(result.to_json()))
+    assert_same_result(result, Result.from_json(result.to_json()))
 
 
 @pytest.mark.parametrize(
@@ -236,7 +167,7 @@ def test_tables_of_every_kind_come_back(table):
 )
 def test_rows_keep_their_names(names):
     result = result_of(TABLE, names, ["certified", "not-found", "certified"])
-    assert_same_result(result, from_json(result.to_json()))
+    assert_same_result(result, Result.from_json(result.to_json()))
 
 
 def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_written(tmp_path):
@@ -249,15 +180,15 @@ def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_written(tmp_pa
 @pytest.mark.parametrize("target", [1, 0.5, True, "yes", ["good", "top"]], ids=str)
 def test_targets_keep_their_type(target):
     result = result_of(TABLE, target=target, statuses=STATUSES[:-1])  # what could not be read wants nothing
-    again = from_json(result.to_json())
+    again = Result.from_json(result.to_json())
     assert [type(each.target) for each in again] == [type(target)] * len(result)
     assert_same_result(result, again)
 
 
 def test_an_empty_result_and_rules_come_back():
-    assert len(from_json(result_of(TABLE, statuses=[]).to_json())) == 0
+    assert len(Result.from_json(result_of(TABLE, statuses=[]).to_json())) == 0
     result = result_of(TABLE, rules={"age": brce.immutable(), "income": brce.between(0, np.inf)})
-    assert from_json(result.to_json()).features.rules == result.features.rules
+    assert Result.from_json(result.to_json()).features.rules == result.features.rules
 
 
 FLOATS = st.floats(-1e100, 1e100)
@@ -275,7 +206,7 @@ def test_any_result_comes_back_to_the_last_bit(rows, names, data):
     statuses = [data.draw(st.sampled_from(STATUSES)) for _ in names]
     result = result_of(pd.DataFrame(rows, columns=["x", "level"]), names, statuses)
     text = result.to_json()
-    again = from_json(text)
+    again = Result.from_json(text)
     assert_same_result(result, again)
     assert again.to_json() == text
 
@@ -350,7 +281,7 @@ def test_a_part_of_the_wrong_type_is_refused_even_under_a_right_digest(wrong):
     for path in places(document):
         edited = changed(document, path, lambda inner, key: inner.__setitem__(key, wrong))
         try:
-            again = from_json(seal(edited))
+            again = Result.from_json(seal(edited))
         except CorruptFile:
             continue
         # What was read is exactly what the file says.
@@ -467,7 +398,7 @@ def everything(*edits):
 )
 def test_a_forged_row_is_refused_even_under_a_right_digest(edit, reason):
     with pytest.raises(CorruptFile, match=reason):
-        from_json(forged(edit))
+        Result.from_json(forged(edit))
 
 
 @pytest.mark.parametrize(
@@ -486,7 +417,7 @@ def test_a_forged_row_is_refused_even_under_a_right_digest(edit, reason):
 )
 def test_a_row_without_an_answer_is_no_place_for_forgery_either(row, edit, reason):
     with pytest.raises(CorruptFile, match=reason):
-        from_json(forged(edit, row))
+        Result.from_json(forged(edit, row))
 
 
 def test_what_held_for_one_row_alone_is_kept_and_checked():
@@ -494,18 +425,18 @@ def test_what_held_for_one_row_alone_is_kept_and_checked():
     rules = {"age": brce.immutable()}
     result = result_of(TABLE, statuses=["certified"], rules=rules, overrides=freed)
     assert result[0].points["robust"][0] != result[0].points["original"][0]
-    again = from_json(result.to_json())
+    again = Result.from_json(result.to_json())
     assert_same_result(result, again)
     assert again[0].overrides == freed
     with pytest.raises(CorruptFile, match="its robust point breaks the rules: age"):
-        from_json(Result([replace(result[0], overrides={})], result.features).to_json())
+        Result.from_json(Result([replace(result[0], overrides={})], result.features).to_json())
 
 
 def test_derived_columns_are_computed_again():
     table = pd.DataFrame({"debt": [10.0, 50.0, 30.0], "income": [100.0, 80.0, 40.0], "share": [0.1, 0.625, 0.75]})
     result = result_of(table, statuses=["certified"], rules={"share": brce.derived("debt / income")})
     text = result.to_json()
-    assert_same_result(result, from_json(text))
+    assert_same_result(result, Result.from_json(text))
     wrong = result[0].points["robust"].copy()
     wrong[2] = 0.5
     votes = result[0].certificate
@@ -518,13 +449,13 @@ def test_derived_columns_are_computed_again():
         ladder=replace(result[0].ladder, points=wrong[None]),
     )
     with pytest.raises(CorruptFile, match=r"its robust point breaks the rules: share is 0\.5"):
-        from_json(Result([moved], result.features).to_json())
+        Result.from_json(Result([moved], result.features).to_json())
 
 
 def test_a_function_that_the_file_cannot_keep_does_not_keep_it_from_loading():
     table = pd.DataFrame({"debt": [10.0, 50.0, 30.0], "income": [100.0, 80.0, 40.0], "share": [0.1, 0.625, 0.75]})
     result = result_of(table, statuses=["certified"], rules={"share": brce.derived(lambda t: t["debt"] / t["income"])})
-    assert_same_result(result, from_json(result.to_json()))
+    assert_same_result(result, Result.from_json(result.to_json()))
 
 
 @pytest.mark.parametrize(
@@ -551,7 +482,7 @@ def test_features_that_no_table_has_are_refused_even_under_a_right_digest(path, 
     document = unseal(TEXT)
     edited = changed(document, ("features", *path), lambda inner, key: inner.__setitem__(key, value))
     with pytest.raises(CorruptFile, match=reason):
-        from_json(seal(edited))
+        Result.from_json(seal(edited))
 
 
 def test_what_a_result_was_made_with_comes_back(explained, tmp_path):
@@ -574,7 +505,7 @@ def test_a_record_that_the_certificates_contradict_is_refused(explained):
         document = unseal(explained[1].to_json())
         document["made_with"].update(entry)
         with pytest.raises(CorruptFile, match=reason):
-            from_json(seal(document))
+            Result.from_json(seal(document))
 
 
 def with_digest(certificate):
@@ -599,7 +530,7 @@ def test_a_row_with_a_guarantee_of_its_own_is_refused(edit, reason, explained):
     bound = guarantee.certify(row["certificate"]["n_agree"], row["certificate"]["n_models"]).lower_bound
     row["certificate"] = with_digest({**row["certificate"], "lower_bound": bound})
     with pytest.raises(CorruptFile, match=reason):
-        from_json(seal(document))
+        Result.from_json(seal(document))
 
 
 def test_an_answer_that_changes_nothing_is_refused():
@@ -607,7 +538,7 @@ def test_an_answer_that_changes_nothing_is_refused():
     start, base = features.encode(TABLE)[:2]
     unmoved = Result([item(features, (start, base, start))], features)
     with pytest.raises(CorruptFile, match="it has nothing to change, though it is not there yet"):
-        from_json(unmoved.to_json())
+        Result.from_json(unmoved.to_json())
 
 
 @pytest.mark.parametrize(
@@ -624,7 +555,7 @@ def test_a_forged_record_of_how_a_result_was_made_is_refused(edit, reason, expla
     document = unseal(explained[1].to_json())
     edit(document["made_with"])
     with pytest.raises(CorruptFile, match=reason):
-        from_json(seal(document))
+        Result.from_json(seal(document))
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -675,4 +606,4 @@ def test_text_that_unicode_cannot_hold_is_escaped(tmp_path):
 def test_a_note_and_a_missing_runtime_come_back():
     result = result_of(TABLE, statuses=["certified"])
     noted = Result([replace(result[0], note="The base broke a rule.", runtime_s=np.nan)], result.features)
-    assert_same_result(noted, from_json(noted.to_json()))
+    assert_same_result(noted, Result.from_json(noted.to_json()))

@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
 from betarce.errors import InvalidInput
-from betarce.results.files import from_json
 from betarce.results.ladder import Ladder, least_quorum
 from betarce.robustify.certify import rungs_passed
 
@@ -84,7 +83,7 @@ def test_a_row_in_a_table_gives_a_row_at_other_deltas():
     [item] = rce.explain(table[:1])
     assert item.at(0.6).index.tolist() == list("abcde")
     assert item.at(0.8).equals(item.robust)
-    loaded = from_json(rce.explain(table[:1]).to_json())[0]
+    loaded = brce.Result.from_json(rce.explain(table[:1]).to_json())[0]
     assert loaded.at(0.6).equals(item.at(0.6))
 
 

@@ -12,7 +12,7 @@ from betarce.ledger.envelope import Envelope, read_envelope
 from betarce.ledger.keys import PublicKey
 from betarce.ledger.statement import Statement, read_statement
 from betarce.posterior import Certificate
-from betarce.results.files import from_json
+from betarce.results.result import Result
 from betarce.storage.documents import parse_json
 from betarce.storage.files import is_as_written, read_text
 
@@ -101,7 +101,7 @@ def read_claims(path: str | os.PathLike[str], *, keys: Sequence[PublicKey] = ())
 
 
 def _of_answers(text: str) -> Claims:
-    result = from_json(text)
+    result = Result.from_json(text)
     if not is_as_written(text):
         raise CorruptFile(_LAYOUT)
     claims = tuple(

@@ -21,8 +21,9 @@ from betarce.ledger.keys import SigningKey
 from betarce.ledger.statement import make_statement
 from betarce.posterior import Certificate
 from betarce.posterior.certificate_file import plain_target
+from betarce.results.counterfactual import RobustCounterfactual
 from betarce.results.files import plain_point, readable_points
-from betarce.results.result import Result, RobustCounterfactual
+from betarce.results.result import Result
 from betarce.storage.values import plain
 
 CONTENT = ("name", "target", "cohort", "original", "point", "features", "statement", "signatures", "key")

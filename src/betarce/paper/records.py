@@ -13,7 +13,7 @@ import pandas as pd
 import betarce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.paper.plan import Cell, Plan
-from betarce.results.result import Status
+from betarce.results.counterfactual import Status
 from betarce.storage.files import digest, read_text, seal, unseal
 
 Record = dict[str, Any]

@@ -12,7 +12,7 @@ from betarce.features import Column
 from betarce.features.grid import decimals_of
 
 if TYPE_CHECKING:
-    from betarce.results.result import RobustCounterfactual
+    from betarce.results.counterfactual import RobustCounterfactual
 
 _EXACT = 2.0**53
 _DIGITS = (5, 7, 10, 13)

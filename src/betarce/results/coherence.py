@@ -19,8 +19,8 @@ from betarce.features.plausible import survives
 from betarce.features.rules.derived import Derived, LostFunction
 from betarce.posterior import Certificate
 from betarce.posterior.certificate import fingerprint
+from betarce.results.counterfactual import RobustCounterfactual, Which
 from betarce.results.ladder import least_quorum
-from betarce.results.result import RobustCounterfactual, Which
 
 _TOLERANCE = 1e-9  # of a distance, and of a derived column, that another machine computed
 _FINGERPRINT = re.compile("[0-9a-f]{16}")

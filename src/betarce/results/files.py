@@ -8,7 +8,7 @@ written once more to compare it with the file. Nothing is unpickled.
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,23 +28,32 @@ from betarce.features.stored import (
 )
 from betarce.posterior import certificate_file
 from betarce.results.coherence import check_items, check_record
+from betarce.results.counterfactual import RobustCounterfactual, Status, Which
 from betarce.results.frames import as_pandas
 from betarce.results.ladder import Ladder
 from betarce.results.made_with import check_made_with
-from betarce.results.result import Result, RobustCounterfactual, Status, Which
-from betarce.storage.files import read_text, seal, unseal, write_whole
+from betarce.storage.files import read_text, seal, unseal
 from betarce.storage.values import plain, plain_float, unplain, unplain_float
 
 FORMAT = 3
 
 
-def to_json(result: Result) -> str:
-    """Write a result as strict JSON."""
-    return seal({**_document(result), "written_by": f"betarce {betarce.__version__}"}, by_part=True)
+class Stored(NamedTuple):
+    """The parts of a result, in the order in which `Result` takes them."""
+
+    items: Sequence[RobustCounterfactual]
+    features: FeatureSpace
+    made_with: Mapping[str, str | int]
 
 
-def from_json(text: str) -> Result:
-    """Read a result; raise CorruptFile, with the reason alone, if it is not whole and consistent."""
+def to_json(items: Sequence[RobustCounterfactual], features: FeatureSpace, made_with: Mapping[str, str | int]) -> str:
+    """Write the parts of a result as strict JSON."""
+    document = _document(Stored(items, features, made_with))
+    return seal({**document, "written_by": f"betarce {betarce.__version__}"}, by_part=True)
+
+
+def from_json(text: str) -> Stored:
+    """Read the parts of a result; raise CorruptFile, with the reason alone, if it is not whole and consistent."""
     document = unseal(text)
     if "betarce_result" not in document:
         raise CorruptFile("it is a file of betarce, but holds no result")
@@ -59,30 +68,29 @@ def from_json(text: str) -> Result:
         check_items(items, features)
         record = check_made_with(document["made_with"])
         check_record(items, record)
-        result = Result(items, features, record)
-        if not same_data(_document(result), document):
+        stored = Stored(items, features, record)
+        if not same_data(_document(stored), document):
             raise CorruptFile("its readable part and its exact part differ")
-        return result
+        return stored
 
 
-def _document(result: Result) -> dict[str, Any]:
+def _document(stored: Stored) -> dict[str, Any]:
     whiches: tuple[Which, ...] = get_args(Which)
-    readable = {which: readable_points([item.points[which] for item in result], result.features) for which in whiches}
+    readable = {
+        which: readable_points([item.points[which] for item in stored.items], stored.features) for which in whiches
+    }
     return {
         "betarce_result": FORMAT,
-        "rows": [_plain_row(item, {which: readable[which][i] for which in whiches}) for i, item in enumerate(result)],
-        "features": to_plain(result.features),
-        "made_with": dict(result.made_with),
+        "rows": [
+            _plain_row(item, {which: readable[which][i] for which in whiches}) for i, item in enumerate(stored.items)
+        ],
+        "features": to_plain(stored.features),
+        "made_with": dict(stored.made_with),
     }
 
 
-def save(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write a result to a file, whole or not at all."""
-    write_whole(path, to_json(result))
-
-
-def load(path: str | os.PathLike[str]) -> Result:
-    """Read a result from a file."""
+def load(path: str | os.PathLike[str]) -> Stored:
+    """Read the parts of a result from a file."""
     try:
         return from_json(read_text(path))
     except (FileNotFoundError, IsADirectoryError):

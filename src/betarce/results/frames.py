@@ -9,7 +9,7 @@ import pandas as pd
 from betarce.features import FeatureSpace
 
 if TYPE_CHECKING:
-    from betarce.results.result import RobustCounterfactual
+    from betarce.results.counterfactual import RobustCounterfactual
 
 
 def whole_frame(points: Mapping[str, pd.DataFrame], items: Sequence["RobustCounterfactual"]) -> pd.DataFrame:

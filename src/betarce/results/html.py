@@ -12,7 +12,7 @@ from betarce.results.changes import Change, changed, exactly, largest, row_title
 from betarce.results.summary import n_changed
 
 if TYPE_CHECKING:
-    from betarce.results.result import RobustCounterfactual
+    from betarce.results.counterfactual import RobustCounterfactual
 
 _MOST_ROWS = 20
 _MOST_FEATURES = 8  # in each row of a batch

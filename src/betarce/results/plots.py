@@ -15,7 +15,7 @@ from betarce.results.changes import Change, changed, largest, roughly, row_title
 from betarce.safe_text import in_picture
 
 if TYPE_CHECKING:
-    from betarce.results.result import RobustCounterfactual
+    from betarce.results.counterfactual import RobustCounterfactual
 
 _POINTS = ("original", "base", "robust")
 _MOST_FEATURES = 30

@@ -12,7 +12,7 @@ from betarce.features import FeatureSpace
 from betarce.results.changes import steps
 
 if TYPE_CHECKING:
-    from betarce.results.result import RobustCounterfactual
+    from betarce.results.counterfactual import RobustCounterfactual
 
 By = Literal["measure", "feature"]
 _STATISTICS = ("median", "mean", "min", "max")

@@ -10,8 +10,8 @@ from betarce.explainers import Closest, Explained, Explainer, Problem, check_exp
 from betarce.features import Box
 from betarce.members import Members
 from betarce.posterior import Guarantee
+from betarce.results.counterfactual import RobustCounterfactual
 from betarce.results.ladder import least_quorum
-from betarce.results.result import RobustCounterfactual
 from betarce.robustify.asked import Asked
 from betarce.robustify.bases import find_bases, given_points, settle, with_fallback, with_lowest_rungs
 from betarce.robustify.batch import Batch, wanted

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from betarce.ensemble import Ensemble
-from betarce.results.result import Result, RobustCounterfactual, Which
+from betarce.results.counterfactual import RobustCounterfactual, Which
+from betarce.results.result import Result
 
 
 def audit_frame(result: Result, members: Ensemble) -> pd.DataFrame:

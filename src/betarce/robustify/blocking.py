@@ -9,7 +9,7 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.explainers import Closest, Problem
 from betarce.features import Rules
-from betarce.results.result import RobustCounterfactual
+from betarce.results.counterfactual import RobustCounterfactual
 from betarce.robustify.batch import Batch
 from betarce.robustify.rows import own_rules
 from betarce.search import FrontierSearch

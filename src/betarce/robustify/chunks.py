@@ -14,7 +14,7 @@ from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace
 from betarce.members import Members
 from betarce.progress import progress
-from betarce.results.result import RobustCounterfactual
+from betarce.results.counterfactual import RobustCounterfactual
 from betarce.robustify.answering import Answering
 from betarce.robustify.asked import Asked, Chunk
 from betarce.robustify.rows import Rows

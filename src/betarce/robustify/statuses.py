@@ -8,8 +8,8 @@ from betarce.arrays import BoolArray, FloatArray
 from betarce.ensemble import Ensemble
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate
+from betarce.results.counterfactual import RobustCounterfactual, Status
 from betarce.results.ladder import Ladder, least_quorum
-from betarce.results.result import RobustCounterfactual, Status
 from betarce.robustify.batch import ALREADY_THERE, Batch
 from betarce.robustify.certify import Walk
 from betarce.search import Ladders

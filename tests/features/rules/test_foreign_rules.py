@@ -12,7 +12,6 @@ from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
 from betarce.features.rules import RULES
 from betarce.features.stored import from_plain, to_plain
-from betarce.results.files import from_json
 from betarce.rules import Rule, RulePart, read_rules, rule, write_rules
 from foreign_rules import ByShare, MultiplesOf, Outside, multiples_of, registered
 
@@ -97,7 +96,7 @@ def test_single_rows_may_have_their_own(rce, rejected):
     assert (months % 12 == 0).all()
     assert months[names[1]] % 24 == 0
     assert months[names[2]] >= rejected.loc[names[2], "months"]
-    again = from_json(result.to_json())
+    again = brce.Result.from_json(result.to_json())
     assert again[1].overrides == {"months": multiples_of(24)}
 
 
@@ -168,7 +167,7 @@ def test_a_saved_result_that_breaks_it_is_refused(rce, rejected):
     strict = FeatureSpace.infer(TABLE, {**FROZEN, "months": multiples_of(12)})
     forged = brce.Result([replace(item, features=strict) for item in free], strict)
     with pytest.raises(CorruptFile, match=r"its robust point breaks the rules: months is \d+"):
-        from_json(forged.to_json())
+        brce.Result.from_json(forged.to_json())
 
 
 def test_a_file_with_a_rule_that_nobody_registered_says_so(rce, rejected):
@@ -176,7 +175,7 @@ def test_a_file_with_a_rule_that_nobody_registered_says_so(rce, rejected):
     entry = RULES.pop("multiples_of")
     try:
         with pytest.raises(CorruptFile, match="there is no rule 'multiples_of'; if it is one of another package"):
-            from_json(text)
+            brce.Result.from_json(text)
     finally:
         RULES["multiples_of"] = entry
 
@@ -208,7 +207,7 @@ def test_a_rule_that_no_box_can_say_is_obeyed_as_a_relation(rce, rejected):
     assert free.between(low, high, inclusive="neither").any()
     assert len(robust)
     assert not robust.between(low, high, inclusive="neither").any()
-    assert from_json(result.to_json()).features.rules["rate"] == Rule.of(Outside(low, high))
+    assert brce.Result.from_json(result.to_json()).features.rules["rate"] == Rule.of(Outside(low, high))
 
 
 def test_it_is_refused_for_a_column_that_it_does_not_fit():

@@ -1,19 +1,21 @@
 """What the page says, as plain data for its scripts."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from betarce.errors import UnreachableGuarantee
 from betarce.features import FeatureSpace
 from betarce.posterior import Certificate, Guarantee
 from betarce.results.ladder import LEAST_DELTA
 from betarce.results.page.people import People
-from betarce.results.result import Result
+
+if TYPE_CHECKING:
+    from betarce.results.result import Result
 
 _DELTAS = [percent / 100 for percent in range(round(100 * LEAST_DELTA), 100)]
 
 
-def page_content(result: Result) -> dict[str, Any]:
+def page_content(result: "Result") -> dict[str, Any]:
     """Give everything that the page shows of a result.
 
     Returns
@@ -30,7 +32,7 @@ def page_content(result: Result) -> dict[str, Any]:
     }
 
 
-def people_content(result: Result) -> dict[str, Any]:
+def people_content(result: "Result") -> dict[str, Any]:
     """Give what the page shows of the rows of a result: "people" and "votes"."""
     people = People(result.features)
     entries = [people.content(item) for item in result]

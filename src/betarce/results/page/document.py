@@ -7,22 +7,24 @@ import os
 import re
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from betarce.errors import InvalidInput
 from betarce.results.page.content import page_content
 from betarce.results.page.fallback import fallback
 from betarce.results.page.modules import linked
 from betarce.results.page.texts import asset, check_texts
-from betarce.results.result import Result
 from betarce.storage.files import write_whole
+
+if TYPE_CHECKING:
+    from betarce.results.result import Result
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _MOST_TITLE = 200
 
 
 def write_page(
-    result: Result,
+    result: "Result",
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -33,7 +35,7 @@ def write_page(
 
 
 def page_html(
-    result: Result,
+    result: "Result",
     *,
     title: str | None = None,
     texts: str | os.PathLike[str] | Mapping[str, Any] | None = None,

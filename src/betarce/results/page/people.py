@@ -11,8 +11,8 @@ from betarce.features import Column, FeatureSpace
 from betarce.posterior import Certificate
 from betarce.posterior.certificate_file import to_plain
 from betarce.results.changes import row_title, written
+from betarce.results.counterfactual import RobustCounterfactual
 from betarce.results.ladder import Ladder
-from betarce.results.result import RobustCounterfactual
 
 _DIGITS = 4  # of efforts and places
 _NOTHING: Mapping[str, Any] = {"now": None, "places": None, "options": [], "answer": None, "base": None}
