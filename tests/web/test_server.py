@@ -3,21 +3,17 @@
 import json
 
 import anyio
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
-import betarce as brce
 from betarce.ledger import Ledger
 from betarce.results.page.texts import english
-from betarce.rules import decrease_only, derived, immutable, one_of
 from betarce.web.application import application
 from betarce.web.desk import Desk
 from betarce.web.guard import MOST_BYTES, host_check
 from betarce.web.records import Records
+from loan_desk import loan_explainer, loan_table, rejected_rows
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
@@ -26,50 +22,14 @@ TOKEN = "a-token-that-nobody-knows"
 HOST = "127.0.0.1:8377"
 
 
-def table(n=150, seed=0):
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "income": rng.uniform(10, 90, n).round(1),
-            "debt": rng.integers(0, 60, n),
-            "home": pd.Categorical(rng.choice(["own", "rent", "family"], n)),
-            "term": rng.choice([12, 24, 36], n),
-            "score": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n).round(2)),
-        }
-    )
-    return frame.assign(share=frame["debt"] / frame["income"])
-
-
 @pytest.fixture(scope="module")
 def rce():
-    from sklearn.compose import make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    X = table()
-    y = np.where(X["income"] - X["debt"] + 10 * (X["home"] == "own") + X["term"] / 6 > 25, "approved", "rejected")
-    encode = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["home"]),
-        remainder=make_pipeline(SimpleImputer(), StandardScaler()),
-    )
-    rules = {
-        "share": derived("debt / income"),
-        "term": one_of([12, 24, 36]),
-        "debt": decrease_only(),
-        "score": immutable(),
-    }
-    model = make_pipeline(encode, LogisticRegression(max_iter=1000))
-    given = {"features": rules, "n_models": (10, 46), "random_state": 0, "verbose": -1, "n_jobs": 1}
-    return brce.BetaRCE(model, **given).fit(X, y)
+    return loan_explainer()
 
 
 @pytest.fixture(scope="module")
-def rejected(rce):
-    X = table(seed=1)
-    rows = X[rce.model_.predict(X) == "rejected"][:4].astype({"home": object})
-    rows.loc[rows.index[3], "home"] = "castle"
-    return rows.set_axis([f"Person {i}" for i in range(4)])
+def rejected():
+    return rejected_rows()
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +155,7 @@ def test_a_picked_row_has_its_values_and_its_class(client, rejected):
 
 def test_an_answer_is_that_of_explain(client, rce, rejected):
     found = client.post("api/ask", json=question(client)).json()
-    [item] = rce.explain(rejected[:1].astype({"home": table()["home"].dtype}), target="approved")
+    [item] = rce.explain(rejected[:1].astype({"home": loan_table()["home"].dtype}), target="approved")
     [person] = found["people"]
     assert person["status"] == item.status == "certified"
     assert person["vote"]["agree"] == item.certificate.n_agree
@@ -370,7 +330,7 @@ def test_answers_hold_no_path_of_the_machine(client):
 @pytest.fixture(scope="module")
 def recorded(desk, rce, rejected, tmp_path_factory):
     path = tmp_path_factory.mktemp("ledger") / "promises.db"
-    result = rce.explain(rejected[:3].astype({"home": table()["home"].dtype}), target="approved")
+    result = rce.explain(rejected[:3].astype({"home": loan_table()["home"].dtype}), target="approved")
     with Ledger(path) as ledger:
         names = ledger.record(result, cohort="spring")
         ledger.withdraw(names[0], reason="asked for")

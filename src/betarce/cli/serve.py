@@ -1,5 +1,6 @@
 """`betarce serve`: the page for people, with answers to "what if"."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,10 +53,9 @@ def serve(
         desk = Desk(rce, None if rows is None else _read(rows, rce), title=title)
         promises = None if ledger is None else Records(ledger)
         if not address.is_private:
-            typer.secho(
-                "Warning: who is on your network and has this address can read the rows.", err=True, fg="yellow"
-            )
-        serve_forever(desk, words, address, promises=promises, ready=_ready)
+            typer.secho(_OPEN, err=True, fg="yellow")
+        with suppress(KeyboardInterrupt):  # the way to stop it, as it said
+            serve_forever(desk, words, address, promises=promises, ready=_ready)
 
 
 def _read(path: Path, rce: "BetaRCE") -> "pd.DataFrame":

@@ -20,6 +20,7 @@ _MOST_WAITING = 16
 _SECONDS, _SECONDS_TO_SEND = 30.0, 10.0
 _SHARED = ("annex", "certainty", "dom", "figures", "overview", "person", "steps", "texts", "tradeoff")
 _OWN = ("api", "desk", "form", "promises", "workbench")
+_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _LINKS = {"desk.what_if": "#/", "annex": "#/annex"}
 
 
@@ -62,14 +63,7 @@ def application(
         Route("/api/promises", office.promises),
         Route("/api/promise/{name}", office.promise),
     ]
-    handlers: Any = {
-        Refusal: _refusal,
-        BetarceError: _own_error,
-        TooLarge: _too_large,
-        404: _not_there,
-        Exception: _bug,
-    }
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), token=token, knows_host=knows_host)
+    return Guard(Starlette(routes=routes, exception_handlers=_HANDLERS), token=token, knows_host=knows_host)
 
 
 class _Office:
@@ -84,7 +78,10 @@ class _Office:
         from starlette.responses import HTMLResponse
 
         links = {**_LINKS, **({} if self._promises is None else {"desk.promises": "#/promises"})}
-        head = '<link rel="stylesheet" href="assets/page.css">\n<link rel="stylesheet" href="assets/desk.css">'
+        head = "\n".join(
+            f'<link rel="{kind}" href="assets/{name}">'
+            for kind, name in (("icon", "icon.svg"), ("stylesheet", "page.css"), ("stylesheet", "desk.css"))
+        )
         tail = '<script type="module" src="assets/desk.js"></script>'
         flat = {**self._words, **{f"desk.{key}": text for key, text in self._words["desk"].items()}}
         return HTMLResponse(shell(flat, title=self._title, head=head, links=links, tail=tail))
@@ -99,8 +96,7 @@ class _Office:
         name = request.path_params["name"]
         if name not in self._assets:
             raise Refusal("address", status=404)
-        kind = "text/css" if name.endswith(".css") else "text/javascript"
-        return Response(self._assets[name], media_type=kind)
+        return Response(self._assets[name], media_type=_KINDS[name.rpartition(".")[2]])
 
     async def state(self, _: Any) -> Any:
         found = self._desk.state()
@@ -156,8 +152,9 @@ class _Office:
 def _assets() -> dict[str, str]:
     own = files("betarce.web").joinpath("assets")
     found = {f"{name}.js": asset(f"{name}.js") for name in _SHARED}
-    found |= {f"{name}.js": own.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in _OWN}
-    return found | {"page.css": asset("page.css"), "desk.css": own.joinpath("desk.css").read_text(encoding="utf-8")}
+    names = [*(f"{name}.js" for name in _OWN), "desk.css", "icon.svg"]
+    found |= {name: own.joinpath(name).read_text(encoding="utf-8") for name in names}
+    return found | {"page.css": asset("page.css")}
 
 
 def _json(data: Any, status: int = 200) -> Any:

@@ -73,9 +73,10 @@ export class Workbench {
   }
 
   async pick(name) {
-    const row = this.state.rows.indexOf(name);
-    if (row < 0) return;
+    if (name === "") return;
     await this.guarded(async () => {
+      const row = this.state.rows.indexOf(name);
+      if (row < 0) throw new Refused(say("errors.row"));
       const found = await get(`row/${row}`);
       this.row = row;
       this.form.values = found.values;
