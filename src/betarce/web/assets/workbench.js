@@ -199,11 +199,26 @@ export class Workbench {
     replaced(this.verdict);
   }
 
-  // Asks one thing at a time, and says what went wrong.
+  // Asks one thing at a time; of what is asked meanwhile, the latest is asked next.
   async guarded(work) {
+    this.next = work;
     if (this.busy) return;
     this.busy = true;
     this.node.setAttribute("aria-busy", "true");
+    try {
+      while (this.next) {
+        const asked = this.next;
+        this.next = null;
+        await this.told(asked);
+      }
+    } finally {
+      this.busy = false;
+      this.node.removeAttribute("aria-busy");
+    }
+  }
+
+  // Does one thing, and says what went wrong.
+  async told(work) {
     const before = [...this.said.childNodes];
     replaced(this.said, say("desk.asking"));
     try {
@@ -212,9 +227,6 @@ export class Workbench {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       replaced(this.said, element("span", { class: "error" }, "✕ ", error.message));
-    } finally {
-      this.busy = false;
-      this.node.removeAttribute("aria-busy");
     }
   }
 }

@@ -22,7 +22,7 @@ export function personView(person, page, { printed = false, heading = printed ? 
   return element(
     "article",
     { class: printed ? "person printed" : "person" },
-    headline(person, heading),
+    headline(person, page, heading),
     person.answer === null ? trouble(person, vote) : null,
     element(
       "div",
@@ -53,8 +53,9 @@ export function badge(status) {
   );
 }
 
-function headline(person, heading) {
-  const n = person.answer === null ? 0 : person.options[person.answer].changes.length;
+function headline(person, page, heading) {
+  const changes = person.answer === null ? [] : person.options[person.answer].changes;
+  const n = changes.filter(([j]) => !page.columns[j].derived).length; // what follows from them is nobody's task
   const lead = person.answer !== null ? "to_get" : person.target.length ? "nothing_to_get" : "no_target";
   return element(
     "header",
