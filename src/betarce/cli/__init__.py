@@ -11,6 +11,7 @@ from betarce.cli.fit import fit
 from betarce.cli.init import init
 from betarce.cli.ledger import ledger
 from betarce.cli.monitor import monitor
+from betarce.cli.recheck import recheck
 from betarce.cli.report import report
 from betarce.cli.reproduce import reproduce
 from betarce.cli.serve import serve
@@ -42,6 +43,6 @@ def main(
     """
 
 
-for command in (demo, init, fit, explain, verify, report, serve, monitor, size, figures, reproduce):
+for command in (demo, init, fit, explain, verify, recheck, monitor, report, serve, size, figures, reproduce):
     app.command()(command)
 app.add_typer(ledger, name="ledger")

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from betarce.robustify import Result
 
 
@@ -15,6 +17,11 @@ def changes_csv(result: "Result") -> str:
     shown = result.changes()
     lines = [[_cell(value) for value in line] for line in shown.itertuples(index=False, name=None)]
     return csv_for_people(pd.DataFrame(lines, columns=shown.columns, dtype=object))
+
+
+def points_csv(points: "pd.DataFrame") -> str:
+    """Write promised points as CSV: one line per promise, with its name first; values are as models take them."""
+    return points.to_csv()
 
 
 def _cell(value: Any) -> Any:

@@ -7,7 +7,7 @@ import typer
 
 from betarce.cli.friendly import friendly_errors, friendly_warnings
 from betarce.cli.layout import new_table, print_json
-from betarce.cli.options import Json
+from betarce.cli.options import Json, Trust
 
 if TYPE_CHECKING:
     from betarce.ledger import Ledger, Promise
@@ -131,6 +131,58 @@ def honour(store: Store, promises: Promises, reason: Reason = "") -> None:
     with friendly_errors(promise="The promise"), friendly_warnings(), _opened(store, write=True) as opened:
         opened.honour(promises, reason=reason)
     typer.echo(f"Honoured: {len(promises)}.")
+
+
+@ledger.command()
+def refer(store: Store, promises: Promises, reason: Reason = "") -> None:
+    """Put on record that people shall decide on promises; they stay open until then."""
+    with friendly_errors(promise="The promise"), friendly_warnings(), _opened(store, write=True) as opened:
+        opened.refer(promises, reason=reason)
+    typer.echo(f"Referred: {len(promises)}.")
+
+
+@ledger.command()
+def repair(
+    store: Store,
+    from_run: Annotated[
+        Path, typer.Option("--from", help="Run that is fitted to the model in use now.", metavar="RUN")
+    ],
+    promises: Annotated[list[str] | None, typer.Argument(help="Names of promises; all broken ones by default.")] = None,
+    expires: Annotated[str | None, typer.Option(help="Until when the new promises bind.", metavar="DATE")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Statements commit to the points untold.")] = False,
+    key: Key = None,
+    trust: Trust = None,
+    json: Json = False,
+) -> None:
+    """Make broken promises good: promise the nearest point that the models of today certify."""
+    from betarce.ledger import SigningKey
+    from betarce.runs import load
+    from betarce.safe_text import in_terminal
+
+    options = {"promise": "The promise", "promises": "The promises", "expires": "--expires", "run": "--from"}
+    with friendly_errors(**options), friendly_warnings(), _opened(store, write=True) as opened:
+        run, signing = load(from_run, trust=trust or ()), None if key is None else SigningKey.load(key)
+        frame = opened.repair(promises or (), run=run, expires=expires, private=private, key=signing)
+    lines = [{"promise": name, **line} for name, line in zip(frame.index, frame.to_dict("records"), strict=True)]
+    if json:
+        print_json([{**line, "name": str(line["name"])} for line in lines])
+        return
+    for line in lines:
+        typer.echo(in_terminal(f"{line['promise']}: {line['by'] or line['reason']}"))
+    typer.echo(f"Repaired: {sum(bool(line['by']) for line in lines)} of {len(lines)}.")
+
+
+@ledger.command()
+def points(store: Store, out: Annotated[Path, typer.Option(help="The CSV file to write.", show_default=False)]) -> None:
+    """Write the promised points as CSV for any scoring system; `betarce recheck --predictions` takes what it says."""
+    from betarce.cli.csv_output import points_csv
+    from betarce.safe_text import in_terminal
+    from betarce.storage.files import write_whole
+
+    with friendly_errors(path="--out"), _opened(store) as opened:
+        found = opened.points()
+        write_whole(out, points_csv(found))
+    typer.echo(in_terminal(f"Wrote {out}: {len(found):,} points."), err=True)
 
 
 @ledger.command()

@@ -1,15 +1,23 @@
-"""Is a new model of the kind that was declared? Its share of broken promises, ranked among those of audit members.
+"""Is a new model of the kind that was declared? What it does to promises, ranked among what audit members do.
 
 Delta 0.9 allows a tenth of all models to break a promise, and all promises meet the same new model: so a model from the
 declared space may break many at once, by bad luck. Audit members are such models, and nothing has seen them. If the new
-model comes from the declared space, its share is one of n + 1 shares in random order, and the chance that it is among
-the largest k of them is k / (n + 1) at most. Equal shares count against the new model's being special, so the p-value
-is never too small: with few promises, where shares are often equal, it is larger than it need be.
+model comes from the declared space, it is one of n + 1 models in random order, and the chance that it is among the k
+most extreme of them is k / (n + 1) at most. Equal ones count against the new model's being special, so the p-value is
+never too small: with few promises, where shares are often equal, it is larger than it need be.
+
+What is extreme is said by two numbers: the share of training rows on which a model departs from what most certifying
+members answer, and the share of promises that it breaks. Each of the n + 1 models has a place by both; the place by
+promises counts double, and the smaller of the two is ranked. That is still a rank among models in random order, so
+looking at two numbers costs no validity. With 59 audit members and no equal shares, the gate fires for a model that is
+among the first two by departure, or the first by promises: three places of sixty.
 """
 
 from dataclasses import dataclass
 
-from betarce.arrays import BoolArray, FloatArray
+import numpy as np
+
+from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 
 LEVEL = 0.05
@@ -29,13 +37,19 @@ class Gate:
     n_promises : int
         Promises that all of them could score.
     p : float
-        (1 + number of audit members that break as many or more) / (1 + number of audit members).
+        The share of the audit members and the new model that are as extreme as the new model or more.
+    departure : float or None
+        Of the training rows, those on which the new model departs from most certifying members; None if only
+        predictions for the promises are known.
+    audit_departures : array of shape (audit members,) or None
     """
 
     share: float
     audit_shares: FloatArray
     n_promises: int
     p: float
+    departure: float | None = None
+    audit_departures: FloatArray | None = None
 
     @property
     def smallest_p(self) -> float:
@@ -47,23 +61,36 @@ class Gate:
         """Whether the change was not of the declared kind, as far as can be told."""
         return self.p <= LEVEL
 
-    def __str__(self) -> str:
-        broken = f"The new model breaks {self.share:.1%} of {self.n_promises:,} promises"
-        usual = f"the {len(self.audit_shares)} audit members {self.audit_shares.mean():.1%} on average"
-        most = f"{self.audit_shares.max():.1%} at most"
+    @property
+    def verdict(self) -> str:
+        """What the rank says."""
         if self.smallest_p > LEVEL:
-            verdict = f"too few audit members to tell: they cannot give a p-value below {self.smallest_p:.2g}"
-        elif self.beyond:
-            verdict = "this change was not of the kind you declared"
-        elif self.share:
-            verdict = "bad luck within what was promised"
-        else:
-            verdict = "all promises hold"
-        return f"{broken}, {usual} and {most} (p = {self.p:.3g}): {verdict}."
+            return f"too few audit members to tell: they cannot give a p-value below {self.smallest_p:.2g}"
+        if self.beyond:
+            return "this change was not of the kind you declared"
+        return "bad luck within what was promised" if self.share else "all promises hold"
+
+    def __str__(self) -> str:
+        text = (
+            f"The new model breaks {self.share:.1%} of {self.n_promises:,} promises, the {len(self.audit_shares)} "
+            f"audit members {self.audit_shares.mean():.1%} on average and {self.audit_shares.max():.1%} at most"
+        )
+        if self.departure is not None and self.audit_departures is not None:
+            text += (
+                f"; it departs from most members on {self.departure:.1%} of the training rows, they on "
+                f"{self.audit_departures.mean():.1%} and {self.audit_departures.max():.1%} at most"
+            )
+        return f"{text} (p = {self.p:.3g}): {self.verdict}."
 
 
-def rank(broken: BoolArray, audit_broken: BoolArray) -> Gate:
-    """Rank the share of promises that a new model breaks among the shares of audit members.
+def rank(
+    broken: BoolArray,
+    audit_broken: BoolArray,
+    *,
+    departure: float | None = None,
+    audit_departures: FloatArray | None = None,
+) -> Gate:
+    """Rank a new model among audit members.
 
     Parameters
     ----------
@@ -71,10 +98,13 @@ def rank(broken: BoolArray, audit_broken: BoolArray) -> Gate:
         Which promises the new model breaks.
     audit_broken : array of bool, shape (promises, audit members)
         Which each audit member breaks.
+    departure : float, optional
+        Share of training rows on which the new model departs from most certifying members.
+    audit_departures : array of shape (audit members,), optional
+        The same of each audit member; both or none.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> audit = rng.random((70, 59)) < 0.04
     >>> print(rank(np.zeros(70, dtype=bool), audit))
@@ -89,6 +119,21 @@ def rank(broken: BoolArray, audit_broken: BoolArray) -> Gate:
             f"the shape {audit_broken.shape} for {len(broken)} promises."
         )
     # Counted, not averaged: equal counts must be equal.
-    ours, theirs = int(broken.sum()), audit_broken.sum(axis=0)
-    p = (1 + int((theirs >= ours).sum())) / (1 + len(theirs))
-    return Gate(ours / len(broken), theirs / len(broken), len(broken), p)
+    counts = np.concatenate([[broken.sum()], audit_broken.sum(axis=0)])
+    places = _places(counts)
+    if departure is not None and audit_departures is not None:
+        places = np.minimum(2 * places, _places(np.concatenate([[departure], audit_departures])))
+    p = float((places <= places[0]).mean())
+    return Gate(
+        share=float(counts[0]) / len(broken),
+        audit_shares=counts[1:] / len(broken),
+        n_promises=len(broken),
+        p=p,
+        departure=departure,
+        audit_departures=audit_departures,
+    )
+
+
+def _places(values: FloatArray | IntArray) -> IntArray:
+    """Give the place of each value among all, 1 for the largest; equal ones share the last of their places."""
+    return np.asarray((values[None, :] >= values[:, None]).sum(axis=1))

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, get_args
@@ -27,15 +28,16 @@ from betarce.ledger.promises import (
     State,
     find_promise,
     history_frame,
+    points_frame,
     promises_frame,
     promises_to_check,
     read_envelope_of,
     read_features,
     read_promises,
 )
-from betarce.ledger.recheck import Recheck, outcomes_of, ranked, write_recheck
+from betarce.ledger.recheck import Recheck, hold_against, write_recheck
 from betarce.ledger.recording import Terms, cohorts_of, draft_promises, write_promises
-from betarce.ledger.scoring import score_with_model, score_with_predictions
+from betarce.ledger.repair import answers_for, repair_frame
 from betarce.ledger.store import Store
 from betarce.results.result import Result
 from betarce.robustify import BetaRCE
@@ -171,6 +173,49 @@ class Ledger:
         """Put on record that people shall decide on promises; they stay open until that has happened."""
         self._close_promises(promises, "referred", reason)
 
+    def repair(
+        self,
+        promises: str | Sequence[str] = (),
+        *,
+        run: BetaRCE,
+        expires: Any = None,
+        private: bool = False,
+        key: SigningKey | None = None,
+    ) -> pd.DataFrame:
+        """Make broken promises good: promise the nearest point that the models of today certify.
+
+        Parameters
+        ----------
+        promises : str or sequence of str
+            Names of open promises; all that are broken by default.
+        run : BetaRCE
+            An explainer that is fitted to the model in use now.
+        expires, private, key :
+            As in `record`.
+
+        Returns
+        -------
+        DataFrame
+            One line per promise: "by" the new promise, which supersedes it; or "status" and "reason" of its having
+            none, and it stays as it was.
+        """
+        with self._store.reading() as connection:
+            if len(promises):
+                chosen = [find_promise(connection, each, self._now()) for each in _listed(promises)]
+            else:
+                everyone = read_promises(connection, self._now())
+                chosen = [each for each in everyone if each.state == "broken" and not each.erased]
+            features = {digest: read_features(connection, digest) for digest in {each.features for each in chosen}}
+        answers, issued = answers_for(run, chosen, features.__getitem__), self._now()
+        terms = Terms(grounds_of(run, answers), versions(), issued, moments.check_expiry(expires, issued), private, key)
+        earlier = {i: promise.id for i, promise in enumerate(chosen)}
+        cohorts = cohorts_of([promise.cohort for promise in chosen], answers)
+        drafts = draft_promises(answers, terms, cohorts=cohorts, supersedes=earlier)
+        with self._appending() as (connection, appender):
+            documents = [to_plain(answers.features), dict(terms.identity)]
+            names = write_promises(connection, appender, drafts, documents)
+        return repair_frame(chosen, answers, names)
+
     def erase(self, promises: str | Sequence[str] = (), *, name: Hashable = None) -> int:
         """Delete all that is personal of some promises, and put on record that this was done.
 
@@ -235,19 +280,14 @@ class Ledger:
         with self._store.reading() as connection:
             chosen = promises_to_check(connection, self._now())
             features = {digest: read_features(connection, digest) for digest in {each.features for each in chosen}}
-        if isinstance(model, pd.Series):
-            scores = score_with_predictions(model, chosen)
-        else:
-            scores = score_with_model(model, chosen, features.__getitem__)
-        outcomes, reasons = outcomes_of(chosen, scores)
-        gate = ranked(run, chosen, outcomes, features.__getitem__)
-        in_use = (gate is None or not gate.beyond) if deployed is None else deployed
-        writes = not (dry_run or self._store.read_only)
-        called = name or type(model).__name__
-        found = Recheck(called, tuple(chosen), outcomes, reasons, gate, in_use and writes)
-        if writes:
-            with self._appending() as (connection, appender):
-                write_recheck(connection, appender, found)
+        found = hold_against(chosen, model, run, features.__getitem__, name=name or type(model).__name__)
+        return found if dry_run or self._store.read_only else self.record_recheck(found, deployed=deployed)
+
+    def record_recheck(self, found: Recheck, *, deployed: bool | None = None) -> Recheck:
+        """Put a re-check on record that was only a look until now; see `recheck`."""
+        found = replace(found, deployed=not found.beyond if deployed is None else deployed)
+        with self._appending() as (connection, appender):
+            write_recheck(connection, appender, found)
         return found
 
     # Reading
@@ -265,6 +305,17 @@ class Ledger:
         with self._store.reading() as connection:
             found = [each for each in read_promises(connection, self._now()) if state in (None, each.state)]
         return promises_frame(found)
+
+    def open_promises(self) -> list[Promise]:
+        """Give the promises that a new model is held against: those that bind, and whose content is there."""
+        with self._store.reading() as connection:
+            return [each for each in promises_to_check(connection, self._now()) if each.open]
+
+    def points(self) -> pd.DataFrame:
+        """Give the points of the promises that bind as one table, by promise: what another system is to score."""
+        chosen = self.open_promises()
+        with self._store.reading() as connection:
+            return points_frame(chosen, lambda digest: read_features(connection, digest))
 
     def promise(self, promise: str) -> Promise:
         """Give one promise, by its name or the first characters of it."""

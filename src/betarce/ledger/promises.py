@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -18,6 +18,7 @@ from betarce.ledger import moments
 from betarce.ledger.envelope import Envelope, read_envelope
 from betarce.ledger.statement import Statement, read_statement
 from betarce.posterior.certificate_file import read_target
+from betarce.results.frames import as_pandas
 from betarce.storage.values import unplain
 
 State = Literal["issued", "broken", "superseded", "honoured", "expired", "withdrawn"]
@@ -155,6 +156,17 @@ def promises_frame(promises: list[Promise]) -> pd.DataFrame:
     frame = pd.DataFrame(lines, columns=list(columns), index=index, dtype=object)
     dates = {name: pd.to_datetime(frame[name], utc=True) for name in ("issued", "expires")}
     return frame.assign(**dates).astype({"delta": float, "confidence": float, "erased": bool})
+
+
+def points_frame(promises: list[Promise], features_of: Callable[[str], FeatureSpace]) -> pd.DataFrame:
+    """Put promised points in a table in original units, one line each, by the name of the promise."""
+    parts = []
+    for digest in dict.fromkeys(promise.features for promise in promises):
+        features, group = features_of(digest), [promise for promise in promises if promise.features == digest]
+        points = np.array([promise.point for promise in group], dtype=np.float64)
+        parts.append(as_pandas(features.decode(points), features).set_axis([promise.id for promise in group]))
+    frame = pd.concat(parts) if parts else pd.DataFrame()
+    return frame.rename_axis("promise")
 
 
 def history_frame(connection: sqlite3.Connection, promise: str | None) -> pd.DataFrame:

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
+import numpy as np
 import pandas as pd
 
+from betarce.arrays import BoolArray
 from betarce.ledger.chain import canonical
+from betarce.ledger.departure import departures
+from betarce.ledger.disagreement import Disagreement
 from betarce.ledger.entries import Appender
 from betarce.ledger.gate import Gate, rank
 from betarce.ledger.integrity import outcomes_digest
+from betarce.ledger.old_and_new import where_models_differ, where_promises_break
 from betarce.ledger.promises import Promise
-from betarce.ledger.scoring import FeaturesOf, Scores, audit_breaks
+from betarce.ledger.scoring import FeaturesOf, Scores, audit_breaks, score_with_model, score_with_predictions
 from betarce.robustify import BetaRCE
 from betarce.safe_text import in_terminal
 from betarce.storage.values import plain
@@ -39,6 +44,8 @@ class Recheck:
         How the share of broken promises ranks among audit members; None without a run, or without promises to rank.
     deployed : bool
         Whether it is on record as a model in use, so that what it breaks is broken.
+    where : Disagreement or None
+        The rows and features where the old and the new model disagree most; None without a run.
     """
 
     model: str
@@ -47,6 +54,7 @@ class Recheck:
     reasons: tuple[str, ...]
     gate: Gate | None
     deployed: bool = False
+    where: Disagreement | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -94,10 +102,13 @@ class Recheck:
                 "share": gate.share,
                 "audit_shares": gate.audit_shares.tolist(),
                 "promises": gate.n_promises,
+                "departure": gate.departure,
+                "audit_departures": None if gate.audit_departures is None else gate.audit_departures.tolist(),
                 "p": gate.p,
                 "beyond": gate.beyond,
                 "in_words": str(gate),
             },
+            "where": None if self.where is None else self.where.to_plain(),
             "promises": [
                 {
                     "promise": promise.id,
@@ -143,18 +154,49 @@ def outcomes_of(promises: Sequence[Promise], scores: Scores) -> tuple[tuple[Outc
     return tuple(outcomes), tuple(reasons)
 
 
-def ranked(
-    run: BetaRCE | None, promises: Sequence[Promise], outcomes: Sequence[Outcome], features_of: FeaturesOf
+def hold_against(
+    promises: Sequence[Promise], model: Any, run: BetaRCE | None, features_of: FeaturesOf, *, name: str
+) -> Recheck:
+    """Ask a new model about promises, rank it among the audit members of a run, and compare it with the old one.
+
+    Parameters
+    ----------
+    promises : sequence of Promise
+        Those that are open, or have expired since the last look.
+    model : classifier or Series
+        The new model, or what it predicts.
+    run : BetaRCE or None
+    features_of : callable
+        Gives the feature space of a promise.
+    name : str
+        What the new model is called.
+    """
+    told = isinstance(model, pd.Series)
+    scores = score_with_predictions(model, promises) if told else score_with_model(model, promises, features_of)
+    outcomes, reasons = outcomes_of(promises, scores)
+    rows = [i for i, outcome in enumerate(outcomes) if outcome in ("held", "broken")]
+    ranked = [promises[i] for i in rows]
+    broken = np.array([outcomes[i] == "broken" for i in rows], dtype=bool)
+    gate = where = None
+    if run is not None and rows:
+        gate = _ranked(run, None if told else model, ranked, broken, features_of)
+    if run is not None and gate is not None:
+        where = where_promises_break(ranked, broken, features_of) if told else where_models_differ(run, model, ranked)
+    return Recheck(name, tuple(promises), outcomes, reasons, gate, where=where)
+
+
+def _ranked(
+    run: BetaRCE, model: Any, promises: Sequence[Promise], broken: BoolArray, features_of: FeaturesOf
 ) -> Gate | None:
     """Rank the new model among the audit members, on the promises that all of them can score."""
-    rows = [i for i, outcome in enumerate(outcomes) if outcome in ("held", "broken")]
-    if run is None or not rows:
-        return None
-    audit_broken, known = audit_breaks(run, [promises[i] for i in rows], features_of)
+    audit_broken, known = audit_breaks(run, promises, features_of)
     if not known.any():
         return None
-    broken = pd.Series([outcomes[i] == "broken" for i in rows], dtype=bool).to_numpy()
-    return rank(broken[known], audit_broken[known])
+    audit = run.members_.audit
+    if model is None or audit is None:
+        return rank(broken[known], audit_broken[known])
+    departure, others = departures(run, model, audit)
+    return rank(broken[known], audit_broken[known], departure=departure, audit_departures=others)
 
 
 def write_recheck(connection: sqlite3.Connection, appender: Appender, found: Recheck) -> None:

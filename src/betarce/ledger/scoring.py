@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray
-from betarce.errors import BetarceError, InvalidInput
+from betarce.errors import BetarceError, InvalidInput, UnusableModel
 from betarce.features import FeatureSpace
 from betarce.ledger.promises import Promise
+from betarce.ledger.table_for_model import table_for
 from betarce.robustify import BetaRCE
 
 FeaturesOf = Callable[[str], FeatureSpace]
@@ -42,25 +43,31 @@ def score_with_model(model: Any, promises: Sequence[Promise], features_of: Featu
     if not hasattr(model, "predict"):
         raise InvalidInput(f"`model` must have `predict`, or be a Series of predictions; got {type(model).__name__}.")
     held, reasons = np.zeros(len(promises), dtype=bool), [""] * len(promises)
-    for digest, rows in _by_features(promises).items():
+    for digest, rows in by_features(promises).items():
         features = features_of(digest)
         table = features.decode(np.array([promises[i].point for i in rows], dtype=np.float64))
-        try:
-            labels = np.asarray(model.predict(table)).tolist()
-        except Exception as error:  # noqa: BLE001 - a foreign model may refuse these columns in any way; it is reported
-            why = f"the new model cannot take these columns: {type(error).__name__}: {error}"
-            labels = None
+        labels, why = _labels(model, table)
         known = {repr(_plain(each)) for each in getattr(model, "classes_", [])}
         for k, i in enumerate(rows):
-            wanted = _wanted(promises[i])
+            wanted = wanted_classes(promises[i])
             unknown = [each for each in wanted if known and repr(_plain(each)) not in known]
             if labels is None:
                 reasons[i] = why
             elif len(unknown) == len(wanted):
-                reasons[i] = f"the new model does not know the class {unknown[0]!r}"
+                reasons[i] = f"the new model does not know the class {unknown[0]!r}, only {', '.join(sorted(known))}"
             else:
                 held[i] = any(labels[k] == each for each in wanted)
     return Scores(held, reasons)
+
+
+def _labels(model: Any, table: Any) -> tuple[list[Any] | None, str]:
+    """Give the labels of a model, or None and the reason why it has none."""
+    try:
+        return np.asarray(model.predict(table_for(model, table))).tolist(), ""
+    except UnusableModel as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - a foreign model may refuse these columns in any way; it is reported
+        return None, f"the new model cannot take these columns: {type(error).__name__}: {error}"
 
 
 def score_with_predictions(predictions: "pd.Series[Any]", promises: Sequence[Promise]) -> Scores:
@@ -77,7 +84,7 @@ def score_with_predictions(predictions: "pd.Series[Any]", promises: Sequence[Pro
         if label is None or label != label:
             reasons[i] = f"there is no prediction for {key!r}"
         else:
-            held[i] = any(label == each or str(label) == str(each) for each in _wanted(promise))
+            held[i] = any(label == each or str(label) == str(each) for each in wanted_classes(promise))
     return Scores(held, reasons)
 
 
@@ -95,10 +102,12 @@ def audit_breaks(run: BetaRCE, promises: Sequence[Promise], features_of: Feature
     broken = np.zeros((len(promises), len(audit)), dtype=bool)
     known = np.zeros(len(promises), dtype=bool)
     classes = run.classes_.tolist()
-    for digest, rows in _by_features(promises).items():
+    for digest, rows in by_features(promises).items():
         features = features_of(digest)
         points: FloatArray = np.array([promises[i].point for i in rows], dtype=np.float64)
-        wanted = np.array([[any(each == label for each in _wanted(promises[i])) for label in classes] for i in rows])
+        wanted = np.array(
+            [[any(each == label for each in wanted_classes(promises[i])) for label in classes] for i in rows]
+        )
         try:
             if not features.reads_like(run.features_):
                 points = np.asarray(run.features_.encode(features.decode(points), what="the promises"))
@@ -111,14 +120,16 @@ def audit_breaks(run: BetaRCE, promises: Sequence[Promise], features_of: Feature
     return broken, known
 
 
-def _by_features(promises: Sequence[Promise]) -> dict[str, list[int]]:
+def by_features(promises: Sequence[Promise]) -> dict[str, list[int]]:
+    """Group promises by their feature space; give the places of each group."""
     groups: dict[str, list[int]] = {}
     for i, promise in enumerate(promises):
         groups.setdefault(promise.features, []).append(i)
     return groups
 
 
-def _wanted(promise: Promise) -> list[Any]:
+def wanted_classes(promise: Promise) -> list[Any]:
+    """Give the classes that a promise accepts."""
     return promise.target if isinstance(promise.target, list) else [promise.target]
 
 

@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from betarce.errors import UnusableModel
 from betarce.models.files import load_model
+from betarce.models.recipe import Recipe, Retraining, check_labels
 from betarce.robustify import BetaRCE
 from betarce.runs.csv_jobs import Job, Training, accuracy_of, class_wanted, job_for
-from betarce.runs.csv_rows import RowsFile, read_rows
+from betarce.runs.csv_rows import RowsFile, read_rows, read_table
 from betarce.runs.fit_folder import FitFolder
 from betarce.runs.loading import load
 from betarce.runs.manifest import Manifest, TableSource
 from betarce.runs.saving import save_run
+from betarce.seeding import derive
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,31 @@ def fit_run(
     rce.fit(training.table, training.labels, n_audit=n_audit, store=kept)
     save_run(rce, folder, source=source)
     return Fitted(rce, accuracy_of(loaded.model, training, seed), n_kept)
+
+
+def trained_on(path: str | os.PathLike[str], rce: BetaRCE, source: TableSource) -> Any:
+    """Train the recipe of a run on new data: the model that the next deployment would bring.
+
+    Parameters
+    ----------
+    path : str or path
+        A CSV file with the columns of the run and its label.
+    rce : BetaRCE
+        The run.
+    source : TableSource
+        How its own table was read.
+
+    Raises
+    ------
+    UnusableModel
+        If the recipe cannot be trained on it.
+    """
+    table = read_table(path, rce, source)
+    check_labels(table.y, len(table))
+    [outcome] = Recipe(rce.model_).train(table, [Retraining("next", derive(rce.seed_, "next"))])
+    if outcome.model is None:
+        raise UnusableModel(f"The recipe of the run could not be trained on {os.fspath(path)!r}: {outcome.error}.")
+    return outcome.model
 
 
 @dataclass(frozen=True, eq=False)
