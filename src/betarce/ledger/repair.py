@@ -10,7 +10,8 @@ import pandas as pd
 from betarce.errors import InvalidInput
 from betarce.ledger.promises import OPEN, Promise
 from betarce.ledger.scoring import FeaturesOf, by_features
-from betarce.results.result import Result, RobustCounterfactual
+from betarce.results.counterfactual import RobustCounterfactual
+from betarce.results.result import Result
 from betarce.robustify import BetaRCE
 
 
