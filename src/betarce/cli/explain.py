@@ -9,6 +9,7 @@ import typer
 
 from betarce.cli.answers import print_answer
 from betarce.cli.csv_output import changes_csv
+from betarce.cli.explain_files import Address, Engine, explain_files, refuse_table_options, writes_table
 from betarce.cli.findings import print_findings
 from betarce.cli.friendly import friendly_errors, friendly_warnings
 from betarce.cli.layout import known, print_json
@@ -70,7 +71,9 @@ MaxChanges = Annotated[
 
 def explain(
     context: typer.Context,
-    data: Annotated[Path, typer.Argument(help="CSV file of the training table, or of rows with --from.")],
+    data: Annotated[
+        Path, typer.Argument(help="CSV file of the training table; with --from, file or folder of rows to explain.")
+    ],
     label: Annotated[
         str | None, typer.Option(help="Its column of classes.", show_default=False, metavar="COLUMN")
     ] = None,
@@ -93,7 +96,10 @@ def explain(
     seed: Seed = 0,
     jobs: Jobs = -1,
     limit: Annotated[int | None, typer.Option(help="Rows to explain: 10 of the table, all of --rows.", min=1)] = None,
-    out: Annotated[Path | None, typer.Option(help="JSON file to write everything to.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write everything to, in JSON; with --from also .csv, .parquet or .jsonl, any size."),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML file to write a page for people to.")] = None,
     ledger: Annotated[
@@ -112,6 +118,8 @@ def explain(
     key: Annotated[
         Path | None, typer.Option(help="PEM file of the private key to sign the promises with.", metavar="FILE")
     ] = None,
+    engine: Engine = "local",
+    address: Address = None,
     trust: Trust = None,
     json: Json = False,
 ) -> None:
@@ -130,6 +138,13 @@ def explain(
         if from_run is not None:
             _refuse_training_options(context)
             how: dict[str, Any] = {"names": names, "missing": missing or (), "trust": trust or ()}
+            if out is not None and writes_table(out):
+                where: dict[str, Any] = {"engine": engine, "address": address, "jobs": jobs}
+                return explain_files(
+                    context, from_run, data, out, target=target, limit=limit, json=json, **how, **where
+                )
+        refuse_table_options(context, data)
+        if from_run is not None:
             found = job_from_run(from_run, data, target=target, limit=limit, **how)
             recording = Recording.open(ledger, found, expires=expires, cohort=cohort, private=private, key=key)
             _say_extra(found.rows.extra, data, used=(names, cohort))

@@ -103,6 +103,7 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     try:
-        return type(one) is type(other) and bool(one == other)
+        # NaN, the usual sign of a missing value, equals nothing; the NaN of a copy is another object.
+        return type(one) is type(other) and bool(one == other or (one != one and other != other))
     except (TypeError, ValueError):  # arrays and frames have no single answer: another object may be another value
         return False

@@ -52,13 +52,14 @@ def read_csv(
     except InvalidInput:
         raise
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read as CSV in UTF-8: {_in_plain_words(error)}.") from error
+        raise InvalidInput(f"{str(path)!r} cannot be read as CSV in UTF-8: {in_plain_words(error)}.") from error
     if table.empty:
         raise InvalidInput(f"{str(path)!r} has no rows.")
     return _with_row_names(table)
 
 
-def _in_plain_words(error: Exception) -> str:
+def in_plain_words(error: Exception) -> str:
+    """Say what is wrong with a file, for people who did not write its parser."""
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} is {error.object[error.start]:#04x}. Save it again as CSV in UTF-8"
     text = str(error).strip()
@@ -70,7 +71,14 @@ def _in_plain_words(error: Exception) -> str:
     return "it is empty" if isinstance(error, pd.errors.EmptyDataError) else text.rstrip(".")
 
 
-def _refuse_binary(file: Path) -> None:
+def separator_of(file: Path) -> str:
+    """Give what separates the values of a CSV file, as its first line says."""
+    with file.open(encoding="utf-8-sig") as lines:
+        heading = lines.readline()
+    return max(_SEPARATORS, key=heading.count)
+
+
+def refuse_binary(file: Path) -> None:
     """Refuse a file with zero bytes, which pandas would leave out in silence."""
     with file.open("rb") as content:
         while block := content.read(_BLOCK):
@@ -79,11 +87,10 @@ def _refuse_binary(file: Path) -> None:
 
 
 def _parsed(file: Path, texts: Sequence[str], missing: Sequence[str], *, codes: bool) -> pd.DataFrame:
-    with file.open(encoding="utf-8-sig") as lines:
-        heading = lines.readline()
-    _refuse_binary(file)
+    separator = separator_of(file)
+    refuse_binary(file)
     options: dict[str, Any] = {
-        "sep": max(_SEPARATORS, key=heading.count),
+        "sep": separator,
         "encoding": "utf-8-sig",
         "skipinitialspace": True,
         "na_values": list(missing),
