@@ -30,9 +30,10 @@ def answer_table(result: Result) -> pd.DataFrame:
     """
     whole = result.to_frame()
     known = {name: whole["result"][name] for name in whole["result"].columns}
+    # In a column of pandas, the class 1 would be 1.0 beside a row that has no target.
+    known["target"] = pd.Series([item.target for item in result], dtype=object)
     columns: dict[str, Any] = {"row": [str(name) for name in result.row_names]}
-    for name, values in known.items():
-        columns[name] = _typed(values, name)
+    columns |= {name: _typed(values, name) for name, values in known.items()}
     columns["certificate"] = pd.array(
         [None if item.certificate is None else item.certificate.to_json() for item in result], dtype="string"
     )
