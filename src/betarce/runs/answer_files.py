@@ -28,7 +28,7 @@ def answer_table(result: Result) -> pd.DataFrame:
     "original.<column>", "base.<column>" and "robust.<column>" in original units; what does not exist is missing. Times
     are left out: the same rows give the same table.
     """
-    whole = result.to_frame()
+    whole: Any = result.to_frame()
     known = {name: whole["result"][name] for name in whole["result"].columns}
     # In a column of pandas, the class 1 would be 1.0 beside a row that has no target.
     known["target"] = pd.Series([item.target for item in result], dtype=object)
@@ -46,15 +46,16 @@ def answer_table(result: Result) -> pd.DataFrame:
 
 
 def _typed(values: "pd.Series[Any]", name: str) -> Any:
-    return _as(values, "Int64" if name in _COUNTS else "string" if name in _TEXTS else "float64")
+    return _as(values, "Int64" if name in _COUNTS else "string" if name in _TEXTS else "Float64")
 
 
-def _as(values: "pd.Series[Any]", kind: str) -> Any:
+def _as(values: "pd.Series[Any]", kind: Any) -> Any:
     if kind == "string":
         return pd.array([None if _is_missing(value) else str(value) for value in values], dtype="string")
     if kind == "boolean":
         return pd.array([None if _is_missing(value) else bool(value) for value in values], dtype="boolean")
-    return pd.array(pd.to_numeric(values).to_numpy(dtype="float64", na_value=np.nan), dtype="Float64").astype(kind)
+    numbers: Any = pd.to_numeric(values).to_numpy(dtype="float64", na_value=np.nan)
+    return pd.Series(numbers).astype("Float64").astype(kind).array
 
 
 def _is_missing(value: Any) -> bool:
@@ -71,7 +72,7 @@ def _kinds(features: FeatureSpace) -> dict[str, str]:
         elif pd.api.types.is_integer_dtype(dtype):
             kinds[str(name)] = "Int64"
         else:
-            kinds[str(name)] = "float64" if pd.api.types.is_float_dtype(dtype) else "string"
+            kinds[str(name)] = "Float64" if pd.api.types.is_float_dtype(dtype) else "string"
     return kinds
 
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -35,7 +36,8 @@ def csv_parts(path: Path, *, size: int, missing: Sequence[str] = ()) -> Iterator
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            options = {"sep": separator_of(path), "encoding": "utf-8-sig", "skipinitialspace": True, "dtype": "str"}
+            options: dict[str, Any] = {"sep": separator_of(path), "encoding": "utf-8-sig", "dtype": "str"}
+            options["skipinitialspace"] = True
             heading = pd.read_csv(path, header=None, nrows=1, **options).iloc[0]
             twice = heading[heading.duplicated() & heading.notna()].unique()
             if len(twice):
