@@ -21,6 +21,7 @@ from betarce.ensemble.preprocessing.probe_points import ProbePoints
 from betarce.ensemble.preprocessing.read_columns import read_preprocessing
 from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable, reading
+from betarce.models.validation import ValidationSplit
 
 __all__ = ["UnwrappedModel", "strip_wrappers", "unwrap"]
 
@@ -48,8 +49,6 @@ def strip_wrappers(model: Any) -> tuple[Any, list[Any], DecisionThreshold | None
     >>> strip_wrappers(make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [4.0]], [0, 1]))
     (LogisticRegression(), [MinMaxScaler()], None)
     """
-    from betarce.models.validation import ValidationSplit
-
     # Exact types only: a subclass may predict in its own way.
     if type(model) is ValidationSplit:
         return strip_wrappers(model.estimator_)

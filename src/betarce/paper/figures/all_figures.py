@@ -25,6 +25,7 @@ from betarce.paper.figures.sensitivity import (
 )
 from betarce.paper.figures.two_forms import draw_forms, forms_frame
 from betarce.paper.prepared import check_records
+from betarce.paper.tables.correlation import distance_frame
 from betarce.plotting.sheet import save_png
 from betarce.safe_text import csv_for_people, in_markdown
 from betarce.storage.files import make_folder, write_whole
@@ -223,8 +224,6 @@ def _forms(table: pd.DataFrame, base: str) -> _Sheet:
 
 
 def _scatters(records: pd.DataFrame, promised: pd.DataFrame) -> Iterator[_Sheet]:
-    from betarce.paper.tables.correlation import distance_frame
-
     try:
         distances = distance_frame(records)
     except InvalidInput as error:
