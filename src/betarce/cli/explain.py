@@ -24,11 +24,10 @@ from betarce.cli.options import (
     Seed,
     Trust,
     check_choice,
-    check_jobs,
     given,
-    models_of,
 )
 from betarce.cli.recording import Recording
+from betarce.cli.training import Base, MaxChanges, Models, Space, explainer_settings
 from betarce.safe_text import in_terminal
 
 if TYPE_CHECKING:
@@ -38,34 +37,17 @@ if TYPE_CHECKING:
     from betarce.runs.csv_jobs import Job
     from betarce.tables.csv_checks import Finding
 
-_SPACES = ("bootstrap", "seed")
 _TRAINING = (
     *("label", "rows", "features", "drop", "model", "space", "base", "models", "max_changes", "delta", "confidence"),
     *("prior", "seed"),
 )
 
 
-Base = Annotated[
-    str,
-    typer.Option(
-        help="Stay close to what this method recommends: growing-spheres, nice, face, ...; none stays close to the "
-        "person.",
-        metavar="NAME",
-    ),
-]
-Models = Annotated[
-    str,
-    typer.Option(help="Retrained models: few, auto, many, N, or S,C to search and to certify with.", metavar="N"),
-]
 Model = Annotated[
     str, typer.Option(help="hist-gradient-boosting, lightgbm, logistic or random-forest.", metavar="NAME")
 ]
-Space = Annotated[str, typer.Option(help="How the model may be retrained: bootstrap or seed.", metavar="NAME")]
 RowsFile = Annotated[
     Path | None, typer.Option(help="CSV file of rows to explain; else those of the table in another class.")
-]
-MaxChanges = Annotated[
-    int | None, typer.Option(help="The most columns that an answer may change.", min=1, show_default=False)
 ]
 
 
@@ -153,7 +135,9 @@ def explain(
             return _hand_out(found.job, result, found.label, (), warned, json, (out, csv, report))
         if label is None:
             raise InvalidInput("--label must name the column of classes; or take a run with --from.")
-        settings = _settings(space=space, base=base, prior=prior, models=models, jobs=jobs, max_changes=max_changes)
+        settings = explainer_settings(
+            space=space, base=base, prior=prior, models=models, jobs=jobs, max_changes=max_changes
+        )
         check_choice("--model", model, MODELS)
         task = read_task(
             data, label=label, target=target, rows=rows, features=features, drop=drop or (), missing=missing or ()
@@ -163,21 +147,6 @@ def explain(
         job = train(task, model=model, limit=limit, seed=seed, delta=delta, confidence=confidence, **settings)
         result = job.explain()
     return _hand_out(job, result, label, task.findings, warned, json, (out, csv, report))
-
-
-def _settings(*, space: str, base: str, prior: str, models: str, jobs: int, max_changes: int | None) -> dict[str, Any]:
-    """Turn options into what the explainer is told, each checked by its own name."""
-    from betarce.explainers import EXPLAINERS
-    from betarce.posterior import PRIORS
-
-    settings: dict[str, Any] = {
-        "space": check_choice("--space", space, _SPACES),
-        "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
-        "prior": check_choice("--prior", prior, PRIORS),
-        "n_models": models_of(models),
-        "n_jobs": check_jobs(jobs),
-    }
-    return settings if max_changes is None else {**settings, "max_changes": max_changes}
 
 
 def _refuse_training_options(context: typer.Context) -> None:

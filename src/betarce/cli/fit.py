@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from betarce.cli.explain import Base, MaxChanges, Models, Space
 from betarce.cli.findings import print_findings
 from betarce.cli.friendly import friendly_errors, friendly_warnings
 from betarce.cli.layout import known, print_json
@@ -21,16 +20,12 @@ from betarce.cli.options import (
     Seed,
     Table,
     Trust,
-    check_choice,
-    check_jobs,
-    models_of,
 )
+from betarce.cli.training import Base, MaxChanges, Models, Space, explainer_settings
 from betarce.safe_text import in_terminal
 
 if TYPE_CHECKING:
     from betarce.runs.csv_runs import Fitted
-
-_SPACES = ("bootstrap", "seed")
 
 
 def fit(
@@ -66,24 +61,21 @@ def fit(
 
     Stop it at any time: the same command goes on, and keeps the models that it has.
     """
-    from betarce.explainers import EXPLAINERS
-    from betarce.posterior import PRIORS
     from betarce.runs.csv_jobs import read_training
     from betarce.runs.csv_runs import fit_run
     from betarce.runs.manifest import TableSource
 
     with friendly_errors(n_models="--members"), friendly_warnings() as warned:
-        settings: dict[str, Any] = {
-            "space": check_choice("--space", space, _SPACES),
-            "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
-            "prior": check_choice("--prior", prior, PRIORS),
-            "n_models": models_of(members, option="--members"),
-            "delta": delta,
-            "confidence": confidence,
-            "n_jobs": check_jobs(jobs),
-            "max_changes": max_changes,
-            "verbose": 1,
-        }
+        settings = explainer_settings(
+            space=space,
+            base=base,
+            prior=prior,
+            models=members,
+            jobs=jobs,
+            max_changes=max_changes,
+            option="--members",
+        )
+        settings |= {"delta": delta, "confidence": confidence, "verbose": 1}
         source = TableSource(label, tuple(missing or ()), tuple(drop or ()))
         training = read_training(data, label=label, features=features, drop=drop or (), missing=missing or ())
         print_findings(training.findings, data)

@@ -2,7 +2,6 @@
 
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import betarce
@@ -10,6 +9,7 @@ from betarce.errors import InvalidInput
 from betarce.results.result import Result
 from betarce.robustify import BetaRCE
 from betarce.runs.identity import identity, rules_digest
+from betarce.runs.versions import installed
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "lightgbm", "xgboost", "catboost", "torch")
 
@@ -24,12 +24,7 @@ def versions() -> dict[str, str]:
     True
     """
     found = {"betarce": betarce.__version__, "python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return found | {name: installed(name) for name in _LIBRARIES if installed(name)}
 
 
 def grounds_of(run: BetaRCE, result: Result) -> dict[str, Any]:
