@@ -250,3 +250,12 @@ def test_a_device_or_a_pipe_is_never_replaced_by_a_file(tmp_path):
     with pytest.raises(InvalidInput, match="is a device or a pipe"):
         RESULT.save(pipe)
     assert pipe.is_fifo()
+
+
+def test_an_audit_of_what_is_no_result_of_this_table_raised_a_foreign_error():
+    rce = fitted()
+    with pytest.raises(InvalidInput, match="`result` must be what `explain` returned; got str"):
+        rce.audit("result")
+    other = fitted(TABLE.assign(c=1.5)).explain(TABLE.assign(c=1.5)[:1])
+    with pytest.raises(InvalidInput, match="`result` must come from a table with the columns"):
+        rce.audit(other)

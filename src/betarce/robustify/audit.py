@@ -1,11 +1,23 @@
 """What was promised against what fresh members say."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from betarce.ensemble import Ensemble
+from betarce.errors import InvalidInput
+from betarce.features import FeatureSpace
 from betarce.results.counterfactual import RobustCounterfactual, Which
 from betarce.results.result import Result
+
+
+def check_audited(result: Any, features: FeatureSpace) -> None:
+    """Refuse what is no result, or one of another table, before any member is trained for it."""
+    if not isinstance(result, Result):
+        raise InvalidInput(f"`result` must be what `explain` returned; got {type(result).__name__}.")
+    if not features.reads_like(result.features):
+        raise InvalidInput("`result` must come from a table with the columns that this explainer was fitted on.")
 
 
 def audit_frame(result: Result, members: Ensemble) -> pd.DataFrame:

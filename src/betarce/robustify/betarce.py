@@ -21,7 +21,7 @@ from betarce.posterior import Guarantee
 from betarce.results.made_with import MadeWith, made_with
 from betarce.results.result import Result
 from betarce.robustify.answering import Answering
-from betarce.robustify.audit import audit_frame
+from betarce.robustify.audit import audit_frame, check_audited
 from betarce.robustify.certify import Verdict, Verdicts, certify_points
 from betarce.robustify.chunks import explained
 from betarce.robustify.fitting import FitStore, train
@@ -286,6 +286,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             which each is valid); NaN where there is no such point.
         """
         self._refresh()
+        check_audited(result, self.features_)
         self.members_ = with_audit(self.subject_, self.members_, n_models, n_jobs=self.n_jobs, verbose=self.verbose)
         assert self.members_.audit is not None
         return audit_frame(result, self.members_.audit)
