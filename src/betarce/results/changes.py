@@ -1,4 +1,4 @@
-"""What a row has to change, as people read it."""
+"""Format what a row has to change, for people."""
 
 import math
 from collections.abc import Sequence

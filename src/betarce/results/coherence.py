@@ -1,4 +1,4 @@
-"""Could `explain` have written these answers? Asked of answers that come from files, whatever their digest says.
+"""Check that answers from a file could have been written by `explain`, whatever its digest says.
 
 Everything that can be computed again is: distances, rules, votes, fingerprints, and whether values fit their dtypes.
 What remains is what only the models know.

@@ -140,7 +140,7 @@ class RobustCounterfactual:
         return None if place is None else self.features.row(self.ladder.points[place], self.name)
 
     def changes(self) -> pd.DataFrame:
-        """Show what to change: one line a feature that differs, in original units.
+        """Show what to change: one line per feature that differs, in original units.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Results as files: strict JSON that people can read and that loads to an equal result.
+"""Serialise results as strict JSON that people can read and that loads to an equal result.
 
 A file holds each row twice: readable, as column and value in original units, and exact, as the point inside. A digest
 covers everything; on loading, all that can be computed again is (see `betarce.results.coherence`), and the result is

@@ -1,4 +1,4 @@
-"""Answers as tables of pandas."""
+"""Results as pandas DataFrames."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ def whole_frame(points: Mapping[str, pd.DataFrame], items: Sequence["RobustCount
 
 
 def changes(items: Sequence["RobustCounterfactual"]) -> pd.DataFrame:
-    """List what differs between the original or the base and the robust point, one line a row and feature."""
+    """List what differs between the original or the base and the robust point, one line per row and feature."""
     lines = []
     for item in items:
         original, base, robust = item.points["original"], item.points["base"], item.points["robust"]

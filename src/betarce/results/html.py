@@ -1,4 +1,4 @@
-"""Answers as HTML, for notebooks: text that is escaped, in the notebook's own colours, without scripts."""
+"""HTML representations for notebooks: escaped text in the notebook's own colours, without scripts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ def _wrapped(parts: Sequence[str]) -> str:
 
 
 def _body(item: "RobustCounterfactual") -> str:
-    """Write one row of a batch as a part of the table: who it is, then a line a change."""
+    """Write one row of a batch as a part of the table: who it is, then one line per change."""
     changes = changed(item)
     shown = largest(changes, _MOST_FEATURES)
     head = "<br>".join([_head(item), *_lines(item)])

@@ -1,4 +1,4 @@
-"""The answers of one row at other deltas: rungs of its ladder, with the votes on them."""
+"""Answers of one row at other deltas: the rungs of its ladder with their votes."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""What a result was made with, for the record: the model, the space, the members, the versions."""
+"""Provenance of a result: its model, space, members and library versions."""
 
 import platform
 from collections.abc import Mapping

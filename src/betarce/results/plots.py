@@ -1,4 +1,4 @@
-"""Answers as pictures: first a frame of what is drawn, then the drawing."""
+"""Plots of results: each is computed as a DataFrame first, then drawn."""
 
 import textwrap
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def change_frame(item: "RobustCounterfactual") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Three lines a feature that differs, in the order of the table: "feature", "point" ("original", "base" or
+        Three lines per feature that differs, in the order of the table: "feature", "point" ("original", "base" or
         "robust"), "position" (0 is the low end of the training range and 1 the high end; a missing value lies left of
         it; names without an order go from 0, where the row is now, to 1), "text" (the value in original units), and
         "low", "high" (the ends of the range; "" for names without an order).
@@ -154,7 +154,7 @@ def votes_frame(items: Sequence["RobustCounterfactual"]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line a row and member that voted: "line" (the row's place in the batch), "row" (its name), "member",
+        One line per row and member that voted: "line" (the row's place in the batch), "row" (its name), "member",
         "agrees". Rows without a vote have no line.
     """
     lines = [
@@ -181,7 +181,7 @@ def _quorum(vote: Certificate) -> str:
 
 
 def draw_votes(items: Sequence["RobustCounterfactual"], ax: Any = None) -> Any:
-    """Draw one line a row and one cell a member that voted; gives the matplotlib axes."""
+    """Draw one line per row and one cell per member that voted; gives the matplotlib axes."""
     shown = items[:_MOST_ROWS]
     frame = votes_frame(shown)
     members = int(frame["member"].max()) + 1 if len(frame) else 1

@@ -125,11 +125,11 @@ class Result(Sequence[RobustCounterfactual]):
         DataFrame
             By measure, one line each for all rows, for every status met, and for every measure: "rows" (that are so,
             or that have it), "median", "mean", "min" and "max". Distances (L1, in ranges of the features), features
-            changed and lower bound are those of the certified rows; evaluations and milliseconds are a row's.
+            changed and lower bound are those of the certified rows; evaluations and milliseconds are per row.
 
-            By feature, one line a feature that changes in some certified row, the most frequent first: "rows", "share"
-            (of the certified rows), "up" and "down" (rows in which it grows or falls; blank for names without an
-            order), "median_change" (in ranges, where it changes; 1 for another name).
+            By feature, one line per feature that changes in some certified row, the most frequent first: "rows",
+            "share" (of the certified rows), "up" and "down" (rows in which it grows or falls; blank for names without
+            an order), "median_change" (in ranges, where it changes; 1 for another name).
 
         Examples
         --------
@@ -154,7 +154,7 @@ class Result(Sequence[RobustCounterfactual]):
         return by_measure(self._items) if by == "measure" else by_feature(self._items, self._features)
 
     def plot_votes(self, ax: Any = None) -> Any:
-        """Draw who voted how: one line a row, one cell a member that certifies, the outcome in words at the right.
+        """Draw who voted how: one line per row, one cell per member that certifies, the outcome in words at the right.
 
         A column is a member: one that dissents on many rows shows. The first 40 rows are drawn; for the next,
         ``result[40:80].plot_votes()``.

@@ -1,4 +1,4 @@
-"""A batch of answers in a few numbers."""
+"""Summary tables of a batch of answers."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -200,9 +200,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         ----------
         X : DataFrame or array of shape (n, d)
             The rows to explain; a single row may be a Series.
-        target : label, set of labels, or one of either a row, optional
-            The class wanted, for all rows or one a row; a set accepts any of its classes. Optional for two classes: the
-            other one.
+        target : label, set of labels, or one of either per row, optional
+            The class wanted, for all rows or one per row; a set accepts any of its classes. Optional for two classes:
+            the other one.
         base_points : DataFrame or array of shape (n, d), optional
             Ready-made counterfactuals from any other tool, to be used instead of `base`.
         overrides : mapping of row name to rules, optional
@@ -211,7 +211,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Result
-            One `RobustCounterfactual` a row; a row without an answer says why in its `status` and `reason`.
+            One `RobustCounterfactual` per row; a row without an answer says why in its `status` and `reason`.
         """
         self._refresh()
         started = time.perf_counter()
@@ -257,7 +257,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         ----------
         points : DataFrame or array of shape (n, d)
             The counterfactuals, exactly as they would be handed out.
-        target : label, set of labels, or one of either a row
+        target : label, set of labels, or one of either per row
             The class they should have.
         """
         self._refresh()
@@ -282,7 +282,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         DataFrame
-            One line a row: "promised" (the lower bound), "robust" and "base" (the share of the fresh members under
+            One line per row: "promised" (the lower bound), "robust" and "base" (the share of the fresh members under
             which each is valid); NaN where there is no such point.
         """
         self._refresh()

@@ -1,4 +1,4 @@
-"""The members of a fit that is under way, kept in the folder of its run as they are trained."""
+"""Store members in the folder of a run while they are trained, so that a stopped fit can go on."""
 
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""What a fitted explainer is made of, as digests: the model, the members by role, the data, the rules."""
+"""Digests of a fitted explainer: its model, members by role, data and rules."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""From the folder of a run to the fitted explainer, with everything checked on the way."""
+"""Load a fitted explainer from the folder of a run, and check every file."""
 
 import os
 import warnings

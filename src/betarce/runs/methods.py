@@ -1,4 +1,4 @@
-"""Spaces, searches and base methods as plain data: those of betarce whole, the user's own code by its name alone."""
+"""Serialise spaces, searches and base methods; the user's own code is stored by its name alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass

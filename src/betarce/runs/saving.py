@@ -1,4 +1,4 @@
-"""A fitted explainer as a folder: everything that explaining needs, without pickle."""
+"""Save a fitted explainer to a folder, without pickle."""
 
 import json
 import os

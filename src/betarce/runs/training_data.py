@@ -1,4 +1,4 @@
-"""The training table of a run, as arrays and back: its rows as points, its labels as they were."""
+"""Serialise the training table of a run as arrays: its rows as points, its labels as they are."""
 
 import json
 from collections.abc import Mapping

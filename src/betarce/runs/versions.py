@@ -1,4 +1,4 @@
-"""Which versions of which libraries a run was made with, and whether those here are others."""
+"""Library versions that a run was made with, compared with those installed here."""
 
 import platform
 import sys
