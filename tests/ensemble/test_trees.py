@@ -134,6 +134,7 @@ def test_labels_are_those_of_predict_on_both_sides_of_every_threshold(family: st
     np.testing.assert_array_equal(group.labels(X, slice(None)), own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "n_classes"), CASES)
 def test_scores_differ_from_the_members_own_by_less_than_the_doubt(family: str, n_classes: int) -> None:
     models = _members(family, n_classes)
