@@ -13,13 +13,19 @@ SHARED := -n auto --maxprocesses 8 --dist loadfile
 ALONE := cluster or browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage bench guarantee limit advice methods paper matrix lowest check format lint types clean
+.PHONY: help demo docs test test-all coverage bench guarantee limit advice methods paper matrix lowest check format lint types clean
 
 help:                      ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/core         ## install, then explain five rejected loans and check the promise
 	@$(BIN)/betarce demo
+
+docs: $(VENV)/docs         ## build the documentation into build/site, without network, and check it
+	@mkdir -p build
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+	@$(BIN)/python tools/check_site.py build/site
+	@echo "Open build/site/index.html in a browser."
 
 test: $(VENV)/test         ## install what the tests need, then run the fast ones
 	@$(PYTEST) $(SHARED)
@@ -70,7 +76,7 @@ types: $(VENV)/dev         ## mypy --strict on src
 	@$(BIN)/mypy
 
 clean:                     ## remove the virtual environment and caches
-	rm -rf $(VENV) $(PAPER) .matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PAPER) build docs/gallery docs/reference/generated .matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -87,6 +93,11 @@ $(VENV)/core: $(VENV)/python pyproject.toml constraints.txt
 $(VENV)/test: $(VENV)/python pyproject.toml constraints.txt
 	@echo "Installing betarce with all that the tests need (torch, LightGBM, ...): some minutes ..."
 	@$(INSTALL) --editable '.[test]'
+	@touch $@ $(VENV)/core
+
+$(VENV)/docs: $(VENV)/python pyproject.toml constraints.txt
+	@echo "Installing betarce with all that the documentation needs (Sphinx, torch, ...): some minutes ..."
+	@$(INSTALL) --editable '.[docs]'
 	@touch $@ $(VENV)/core
 
 $(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt

@@ -1,4 +1,8 @@
-"""Counterfactuals from dice-ml, used directly as its own users do, made robust and certified.
+"""
+From DiCE to certified points
+=============================
+
+Counterfactuals from dice-ml, used directly as its own users do, made robust and certified.
 
 Install: ``pip install 'betarce[dice]'``. Run: ``python examples/foreign_dice.py`` (under a minute).
 
@@ -18,6 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import betarce as brce
 
+# %%
 # 1. A table with names and numbers, and a model that takes it as it is. dice-ml wants few columns: each costs it time.
 loans = brce.datasets.load_loan(n=900)
 table = loans.X[["income", "debt", "savings", "loan_amount", "housing"]].astype({"housing": str})
@@ -25,6 +30,7 @@ train, y, applicants = table[:700], loans.y[:700], table[700:]
 encode = ColumnTransformer([("names", OneHotEncoder(handle_unknown="ignore"), ["housing"])], remainder=StandardScaler())
 model = make_pipeline(encode, LogisticRegression()).fit(train, y)
 
+# %%
 # 2. dice-ml as its documentation shows it.
 numbers = ["income", "debt", "savings", "loan_amount"]
 data = dice_ml.Data(dataframe=train.assign(approved=y), continuous_features=numbers, outcome_name="approved")
@@ -39,6 +45,7 @@ def ask_dice(x, _model, target):
     return answer.cf_examples_list[0].final_cfs_df[train.columns].astype(train.dtypes).iloc[0]
 
 
+# %%
 # 3. As a function: betarce calls it once a row. Rules hold in what is handed out, whether or not dice-ml knows them.
 rules = {"housing": brce.immutable(), "debt": brce.decrease_only()}
 rce = brce.BetaRCE(model, base=ask_dice, features=rules, delta=0.9, confidence=0.95, random_state=0).fit(train, y)
@@ -51,6 +58,7 @@ assert (model.predict(result.robust) == 1).all()
 assert (result.robust["housing"] == rejected["housing"]).all()
 assert (result.robust["debt"] <= rejected["debt"]).all()
 
+# %%
 # 4. As ready-made points: from a file, another service, yesterday's run. Would they survive retraining as they are?
 points = pd.DataFrame([ask_dice(x, model, 1) for _, x in rejected.iterrows()]).astype(train.dtypes)
 points.index = rejected.index
@@ -59,6 +67,7 @@ print(verdicts.to_frame().to_string(), "\n")
 again = rce.explain(rejected, target=1, base_points=points)
 pd.testing.assert_frame_equal(again.robust, result.robust)  # the same bases, the same answer
 
+# %%
 # 5. The built-in base method hands the rules to dice-ml, asks for several, and takes the closest one that is valid.
 built_in = brce.BetaRCE(
     model,

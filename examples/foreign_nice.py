@@ -1,4 +1,8 @@
-"""Counterfactuals from NICE (Brughmans et al., 2023), or from any function of yours, made robust and certified.
+"""
+From NICE, or any function, to certified points
+===============================================
+
+Counterfactuals from NICE (Brughmans et al., 2023), or from any function of yours, made robust and certified.
 
 Install: ``pip install --no-deps NICEx`` (Apache 2.0, needs numpy and scipy; without ``--no-deps`` it asks for a pandas
 that is years old, which it never uses). Run: ``python examples/foreign_nice.py`` (under a minute). Without NICE, the
@@ -39,6 +43,7 @@ def robust_by(base):
     return rce, result
 
 
+# %%
 # 1. NICE walks from the row towards its nearest neighbour of the other class. It knows arrays, and no rules.
 try:
     from nice import NICE
@@ -64,6 +69,7 @@ else:
     pd.testing.assert_frame_equal(again.robust, result.robust)  # the same bases, the same answer
 
 
+# %%
 # 2. Any function will do. Here: Wachter's loss, minimised by scipy in units of each column's spread.
 spread = train.std().to_numpy()
 

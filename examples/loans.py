@@ -1,4 +1,8 @@
-"""A tour: real tables, rules about what people can change, and promises that are checked.
+"""
+A tour of loans
+===============
+
+A tour: real tables, rules about what people can change, and promises that are checked.
 
 Run: ``python examples/loans.py`` (about a minute). The loans are synthetic and come with the package.
 """
@@ -16,6 +20,7 @@ import betarce as brce
 
 OUT = Path(mkdtemp(prefix="betarce-tour-"))
 
+# %%
 # 1. A table as banks have it: whole numbers, decimals, names, ordered names, missing values, and a column that is
 #    computed from two others.
 loans = brce.datasets.load_loan(n=1500)
@@ -23,6 +28,7 @@ table = loans.X.assign(burden=(loans.X["debt"] / loans.X["income"]).round(3))
 table.loc[table.index[::17], "employment_years"] = None
 train, applicants = table[:1100], table[1100:]
 
+# %%
 # 2. The model takes the table as it is. The bank approves only above 60 %, not above one half.
 names = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
 encode = ColumnTransformer([("names", names, ["purpose", "housing", "education"])], remainder="passthrough")
@@ -30,6 +36,7 @@ model = FixedThresholdClassifier(
     make_pipeline(encode, HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=8)), threshold=0.6
 )
 
+# %%
 # 3. What an applicant can change, one sentence a column.
 rules = {
     "age": brce.immutable(),
@@ -47,11 +54,13 @@ rules = {
     "education": brce.increase_only(),
 }
 
+# %%
 # 4. Fit: the model is trained, then retrained on bootstrapped rows, once to search with and once to certify with.
 rce = brce.BetaRCE(model, features=rules, base=None, delta=0.9, confidence=0.95, random_state=0, n_jobs=2)
 rce.fit(train, loans.y[:1100])
 print(rce.features_.describe().to_string(), "\n")
 
+# %%
 # 5. Explain ten applicants at once. One of them tells us more: she cannot borrow less.
 rejected = applicants[rce.model_.predict(applicants) == 0][:10]
 first = rejected.index[0]
@@ -61,11 +70,13 @@ print(result.changes().to_string(), "\n")
 for item in result:
     print(f"{item.name}: {item.certificate if item.status == 'certified' else item.reason}")
 
+# %%
 # 6. What is handed out is what was certified: same dtypes, allowed values, and the real model says yes.
 assert (result.robust.dtypes == table.dtypes).all()
 assert (rce.model_.predict(result.robust) == 1).all()
 assert result.robust["term_months"].isin([12, 24, 36, 48, 60, 72, 84]).all()
 
+# %%
 # 7. Does the promise hold? Fresh models that nothing has seen.
 print("\nPromised against realised, on 100 fresh models:")
 print(rce.audit(result, n_models=100).round(3).to_string())

@@ -1,4 +1,8 @@
-"""How the two searches work, step by step, on two features.
+"""
+The two searches, step by step
+==============================
+
+How the two searches work, step by step, on two features.
 
 Run: ``python examples/step_by_step.py [FOLDER]`` (some seconds). Writes growing_spheres_steps.png and
 frontier_steps.png. Nothing is staged: the real searches run, and recorders keep what they ask.
@@ -31,6 +35,7 @@ ORIGINAL = np.array([[-0.8, 0.5]])
 RADIUS = 0.2
 SEED = 31  # with this radius: five shells, which fit in the picture
 
+# %%
 # 1. Two moons, a small network, and bootstrapped siblings of it: some to search with, others to certify with.
 X, y = make_moons(160, noise=0.25, random_state=1)
 model = MLPClassifier((12,), solver="lbfgs", alpha=0.3, max_iter=300, random_state=0)
@@ -40,6 +45,7 @@ quorum = rce.guarantee_.quorum(len(members))
 target = accepted(1, rce.classes_, 1)
 base = np.array([rce.explain(ORIGINAL, target=1)[0].base])
 
+# %%
 # 2. What all panels show.
 low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
 xs, ys = (np.linspace(low[j], high[j], 160) for j in (0, 1))
@@ -58,6 +64,7 @@ scene = Scene(
     scale=features.scale,
 )
 
+# %%
 # 3. The paper's search, few candidates a shell so that each can be seen.
 task = Task(base, features, features.box(base), seeds=[SEED])
 goal = MembersGoal(rce.problem_, members, target, quorum=quorum, scales=margin_scales(rce.problem_, members))
@@ -71,6 +78,7 @@ shells = shells_frame(candidates, initial_radius=RADIUS)
 print(shells.to_string(index=False))
 print(f"{voters.votes(found.points, 1)[0]} of {len(voters)} fresh members agree with what was found.\n")
 
+# %%
 # 4. The frontier: climb, place rungs, move them closer; then the certifying members walk down.
 #    (`rce.explain` also puts training rows on top of the ladder, as its safest rungs.)
 depth = RecordedDepth(goal)
@@ -81,6 +89,7 @@ voter_quorum = rce.guarantee_.quorum(len(voters))
 ladder = ladder_frame(ladders, voters.votes(rungs, 1), quorum=voter_quorum)
 print(ladder.round(3).to_string(index=False), "\n")
 
+# %%
 # 5. The pictures.
 out = Path(sys.argv[1]) if __name__ == "__main__" and len(sys.argv) == 2 else Path(mkdtemp(prefix="betarce-steps-"))
 out.mkdir(parents=True, exist_ok=True)

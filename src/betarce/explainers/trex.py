@@ -42,7 +42,7 @@ class TRex:
 
     Notes
     -----
-    Promises a point of the target class whose stability
+    Promises a point of the target class whose stability::
 
         R(x) = mean(p(x_i) - |p(x) - p(x_i)|),  x_i ~ N(x, variance),  i = 1 ... n_samples,
 
