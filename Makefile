@@ -23,6 +23,8 @@ demo: $(VENV)/core         ## install, then explain five rejected loans and chec
 
 docs: $(VENV)/docs         ## build the documentation into build/site, without network, and check it
 	@mkdir -p build
+	@$(BIN)/python tools/docstrings.py
+	@$(BIN)/python tools/example_coverage.py
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 	@$(BIN)/python tools/check_site.py build/site
 	@echo "Open build/site/index.html in a browser."

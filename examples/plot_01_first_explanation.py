@@ -2,8 +2,8 @@
 A first explanation
 ===================
 
-What should a rejected applicant change, so that she is approved by this model *and* by at least nine in ten of the models that
-retraining may produce?
+What should a rejected applicant change, so that she is approved by this model *and* by at least nine in ten of the
+models that retraining may produce?
 """
 
 from sklearn.linear_model import LogisticRegression
@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=900).numeric()
-train, y, applicants = loans.X[:700], loans.y[:700], loans.X[700:]
+loans = brce.datasets.load_loan(n=500).numeric()
+train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
 
 # %%
 # The model is any classifier; the space says how it may be retrained. ``fit`` trains it and its siblings.

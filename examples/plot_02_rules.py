@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=900).numeric()
-train, y, applicants = loans.X[:700], loans.y[:700], loans.X[700:]
+loans = brce.datasets.load_loan(n=500).numeric()
+train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, y)
 rejected = applicants[model.predict(applicants) == 0][:15]
 
@@ -34,7 +34,7 @@ sets = {
     "and at most 5,000": fixed | amounts | limits,
 }
 results = {
-    name: brce.BetaRCE(model, features=rules, random_state=0).fit(train, y).explain(rejected, target=1)
+    name: brce.BetaRCE(model, features=rules, n_models="few", random_state=0).fit(train, y).explain(rejected, target=1)
     for name, rules in sets.items()
 }
 print(results["and at most 5,000"].changes().head(8).to_string())
@@ -42,7 +42,7 @@ print(results["and at most 5,000"].changes().head(8).to_string())
 # %%
 # Each dot is an applicant who got an answer.
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-for height, (name, result) in enumerate(results.items()):
+for height, result in enumerate(results.values()):
     distances = result.to_frame()[("result", "distance_to_original")].astype(float)
     ax.plot(distances, np.full(len(distances), height), "o", alpha=0.5)
     ax.plot(distances.mean(), height, "k|", markersize=20)

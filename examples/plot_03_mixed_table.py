@@ -2,8 +2,8 @@
 A mixed table, as it is
 =======================
 
-Whole numbers, decimals, names, ordered names and missing values. Encoders stay in the model's own pipeline; the answer has the
-dtypes of the table.
+Whole numbers, decimals, names, ordered names and missing values. Encoders stay in the model's own pipeline; the
+answer has the dtypes of the table.
 """
 
 from sklearn.compose import make_column_transformer
@@ -14,10 +14,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=700)
+loans = brce.datasets.load_loan(n=500)
 table = loans.X.copy()
 table.loc[table.index[::17], "employment_years"] = None
-train, y, applicants = table[:500], loans.y[:500], table[500:]
+train, y, applicants = table[:350], loans.y[:350], table[350:]
 
 # %%
 # The model takes this very table.
@@ -39,7 +39,7 @@ rules = {
     "purpose": brce.transitions({"business": ["other"], "car": ["other"]}),
     "term_months": brce.one_of([12, 24, 36, 48, 60, 72, 84]),
 }
-rce = brce.BetaRCE(model, features=rules, max_changes=3, random_state=0).fit(train, y)
+rce = brce.BetaRCE(model, features=rules, max_changes=3, n_models="few", random_state=0).fit(train, y)
 print(rce.features_.describe().to_string())
 
 # %%

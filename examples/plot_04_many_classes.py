@@ -22,7 +22,7 @@ rce = brce.BetaRCE(model, delta=0.9, random_state=0).fit(X, y)
 
 # %%
 # Each row may have a target of its own; a set accepts any of its classes.
-rows = X.iloc[[10, 30, 70, 95]]
+rows = X.iloc[[10, 30, 60, 95]]
 targets = ["versicolor", {"versicolor", "virginica"}, "virginica", "setosa"]
 result = rce.explain(rows, target=targets)
 print(result.to_frame()["result"][["target", "status", "n_agree", "n_models"]].to_string())
@@ -35,6 +35,9 @@ grid = rce.model_.predict(type(X)({X.columns[0]: xs.ravel(), X.columns[1]: ys.ra
 codes = np.searchsorted(rce.classes_, grid).reshape(xs.shape)
 ax.contourf(xs, ys, codes, levels=[-0.5, 0.5, 1.5, 2.5], colors=["#c6dbef", "#fdd0a2", "#c7e9c0"])
 ax.plot(*X.to_numpy().T, ".", color="0.6")
-for start, end in zip(rows.to_numpy(), result.robust.to_numpy(), strict=True):
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "lw": 2})
+for item in result:
+    if item.status == "certified":
+        ax.annotate(
+            "", item.robust.astype(float), item.original.astype(float), arrowprops={"arrowstyle": "->", "lw": 2}
+        )
 ax.set(xlabel=X.columns[0], ylabel=X.columns[1])

@@ -13,15 +13,17 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=900).numeric()
-train, y, applicants = loans.X[:700], loans.y[:700], loans.X[700:]
+loans = brce.datasets.load_loan(n=500).numeric()
+train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
 scores = make_pipeline(StandardScaler(), LogisticRegression())
 
 # %%
 # The threshold is part of the model, so every retrained member has it too.
 rejected, distances = None, {}
 for threshold in (0.5, 0.6, 0.7, 0.8):
-    rce = brce.BetaRCE(FixedThresholdClassifier(scores, threshold=threshold), random_state=0).fit(train, y)
+    rce = brce.BetaRCE(FixedThresholdClassifier(scores, threshold=threshold), n_models="few", random_state=0).fit(
+        train, y
+    )
     if rejected is None:
         rejected = applicants[rce.model_.predict(applicants) == 0][:15]
     result = rce.explain(rejected, target=1)

@@ -2,8 +2,8 @@
 Why certificates need fresh models
 ==================================
 
-The paper certifies a point with the very models that steered the search to it. Among thousands of candidates the closest that
-passes is one that those models happen to like. Fresh models tell.
+The paper certifies a point with the very models that steered the search to it. Among thousands of candidates the
+closest that passes is one that those models happen to like. Fresh models tell.
 """
 
 import matplotlib.pyplot as plt
@@ -21,14 +21,14 @@ settings = {
 }
 
 # %%
-# Both promise delta 0.8 with confidence 0.95; both start from the same bases. Then 200 further models are asked.
+# Both promise delta 0.8 with confidence 0.95; both start from the same bases. Then 150 further models are asked.
 rates = {}
 for name, setting in settings.items():
     rce = brce.BetaRCE(
         model, base="growing-spheres", delta=0.8, confidence=0.95, random_state=0, verbose=-1, **setting
     ).fit(X[:400], y[:400])
     result = rce.explain(X[400:440])
-    rates[name] = rce.audit(result, n_models=200)["robust"].dropna()
+    rates[name] = rce.audit(result, n_models=150)["robust"].dropna()
     print(f"{name}: {result}, {np.mean(rates[name] >= 0.8):.0%} of the promises are true")
 
 # %%
@@ -38,4 +38,4 @@ for ax, (name, rate) in zip(axes, rates.items(), strict=True):
     ax.hist(rate, bins=np.linspace(0.5, 1, 26), color="tab:orange" if "steered" in name else "tab:blue")
     ax.axvline(0.8, color="black")
     ax.set(title=name, ylabel="points")
-axes[1].set_xlabel("share of 200 further models that agree")
+axes[1].set_xlabel("share of 150 further models that agree")

@@ -13,15 +13,15 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=900).numeric()
-train, y, applicants = loans.X[:700], loans.y[:700], loans.X[700:]
+loans = brce.datasets.load_loan(n=500).numeric()
+train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, y)
 rejected = applicants[model.predict(applicants) == 0][:20]
 
 # %%
 # What so many members must agree on, at delta 0.9 and confidence 0.95.
 guarantee = brce.Guarantee(delta=0.9, confidence=0.95)
-sizes = [29, 46, 103, 298]
+sizes = [29, 46, 103, 208]
 for size in sizes:
     print(f"{guarantee.quorum(size)} of {size}: a share of {guarantee.quorum(size) / size:.3f}")
 

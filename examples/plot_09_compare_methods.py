@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=900).numeric()
-train, y, applicants = loans.X[:700], loans.y[:700], loans.X[700:]
+loans = brce.datasets.load_loan(n=500).numeric()
+train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, y)
 rejected = applicants[model.predict(applicants) == 0][:15]
 
@@ -25,7 +25,7 @@ comparison = brce.compare(
     train,
     y,
     rows=rejected,
-    n_audit=60,
+    n_audit=40,
     random_state=0,
 )
 print(comparison)

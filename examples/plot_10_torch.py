@@ -2,8 +2,8 @@
 A torch network
 ===============
 
-Networks that torch has trained are read into arrays and evaluated together, without torch. Here 80 of them, each with another
-seed and other rows, are the models that may follow.
+Networks that torch has trained are read into arrays and evaluated together, without torch. Here 80 of them, each with
+another seed and other rows, are the models that may follow.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 import betarce as brce
 
 torch.manual_seed(0)
+torch.set_num_threads(1)  # the networks are small
 loans = brce.datasets.load_loan(n=700).numeric()
 table = loans.X[["income", "debt", "savings", "loan_amount", "late_payments"]].astype("float32")
 table = (table - table.min()) / (table.max() - table.min())
@@ -25,7 +26,7 @@ def trained(rows):
     X, labels = torch.from_numpy(train.to_numpy()[rows]), torch.from_numpy(y[rows])
     module = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
     optimiser = torch.optim.Adam(module.parameters(), lr=0.03)
-    for _ in range(60):
+    for _ in range(40):
         optimiser.zero_grad()
         torch.nn.functional.binary_cross_entropy_with_logits(module(X)[:, 0], labels).backward()
         optimiser.step()

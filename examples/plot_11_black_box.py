@@ -2,8 +2,8 @@
 Any black box
 =============
 
-A model needs ``fit`` and ``predict``, no more. Here it is a class of our own that gives labels only: no probabilities, no gradients.
-CatBoost, a model behind a service, or rules of thumb go the same way.
+A model needs ``fit`` and ``predict``, no more. Here it is a class of our own that gives labels only: no
+probabilities, no gradients. CatBoost, a model behind a service, or rules of thumb go the same way.
 """
 
 import warnings

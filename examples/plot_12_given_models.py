@@ -2,8 +2,8 @@
 Models of last year
 ===================
 
-There is no recipe to retrain, but there are models: one per month, or per branch. ``Given`` takes them as a sample of those
-to come.
+There is no recipe to retrain, but there are models: one per month, or per branch. ``Given`` takes them as a sample of
+those to come.
 """
 
 import matplotlib.pyplot as plt
@@ -21,9 +21,7 @@ train, y, applicants = loans.X[:1600], np.asarray(loans.y[:1600]), loans.X[1600:
 # 48 models, each trained on what one branch had seen.
 rng = np.random.default_rng(0)
 branches = [rng.choice(len(train), size=400, replace=False) for _ in range(48)]
-models = [
-    make_pipeline(StandardScaler(), LogisticRegression()).fit(train.iloc[rows], y[rows]) for rows in branches
-]
+models = [make_pipeline(StandardScaler(), LogisticRegression()).fit(train.iloc[rows], y[rows]) for rows in branches]
 print(f"33 of them can certify {brce.Guarantee(confidence=0.95).max_delta(33):.3f} at most")
 
 # %%

@@ -15,16 +15,17 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=1600).numeric()
-train, y, applicants = loans.X[:700], np.asarray(loans.y[:700]), loans.X[700:]
+loans = brce.datasets.load_loan(n=1200).numeric()
+train, y, applicants = loans.X[:400], np.asarray(loans.y[:400]), loans.X[400:]
 model = make_pipeline(StandardScaler(), LogisticRegression())
-rce = brce.BetaRCE(model, random_state=0).fit(train, y)
+rce = brce.BetaRCE(model, n_models="few", random_state=0).fit(train, y)
 rejected = applicants[rce.model_.predict(applicants) == 0][:40]
 result = rce.explain(rejected, target=1)
 rce.audit(result, n_models=59)  # models to compare later ones with
 
 # %%
-# Three deployments: two of the declared kind, and one after a third of all labels in the highest incomes was turned around.
+# Three deployments: two of the declared kind, and one after half of the labels of people with large savings were
+# turned around.
 ledger = brce.Ledger(Path(mkdtemp()) / "promises.db")
 ledger.record(result, run=rce)
 rng = np.random.default_rng(0)

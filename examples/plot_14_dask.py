@@ -2,8 +2,8 @@
 Many rows on a Dask cluster
 ===========================
 
-What a row gets does not depend on the other rows, so a large table is cut and its parts are explained anywhere. Here the cluster is
-two threads of this process; with ``Client("tcp://HOST:8786")`` it is many machines.
+What a row gets does not depend on the other rows, so a large table is cut and its parts are explained anywhere. Here
+the cluster is two threads of this process; with ``Client("tcp://HOST:8786")`` it is many machines.
 """
 
 import matplotlib.pyplot as plt
@@ -17,9 +17,9 @@ from sklearn.preprocessing import StandardScaler
 
 import betarce as brce
 
-loans = brce.datasets.load_loan(n=1500).numeric()
-train, y, applicants = loans.X[:700], loans.y[:700], loans.X[700:]
-rce = brce.BetaRCE(make_pipeline(StandardScaler(), LogisticRegression()), random_state=0).fit(train, y)
+loans = brce.datasets.load_loan(n=1000).numeric()
+train, y, applicants = loans.X[:400], loans.y[:400], loans.X[400:]
+rce = brce.BetaRCE(make_pipeline(StandardScaler(), LogisticRegression()), n_models="few", random_state=0).fit(train, y)
 rejected = applicants[rce.model_.predict(applicants) == 0]
 
 # %%

@@ -39,7 +39,16 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One retraining with its trainer, and the number of times it had to be drawn again."""
+    """One retraining with its trainer, and the number of times it had to be drawn again.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> table = Table(np.array([[0.0], [1.0]]), np.array([0, 1]))
+    >>> job = Bootstrap().plan(Recipe(LogisticRegression()), table, "a", seed=1)
+    >>> job.redrawn
+    2
+    """
 
     trainer: Trainer
     retraining: Retraining

@@ -37,6 +37,20 @@ class Comparison:
     chosen : mapping of method to mapping
         The parameters that tuning chose.
     delta : float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import compare
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> comparison = compare(
+    ...     ["nearest", "nice"], LogisticRegression(), "bootstrap", X, y, rows=X[y == 0][:4], n_audit=10, random_state=0
+    ... )
+    >>> comparison
+    Comparison(2 methods, 4 rows)
+    >>> comparison.summary()["found"].to_dict()
+    {'nearest': 1.0, 'nice': 1.0}
     """
 
     per_row: pd.DataFrame

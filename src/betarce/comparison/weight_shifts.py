@@ -102,6 +102,12 @@ class SampledShifts:
     n_samples : int
         Shifts sampled.
     confidence : float
+
+    Examples
+    --------
+    >>> sampled = SampledShifts(np.array([100, 80]), n_samples=100, confidence=0.95)
+    >>> sampled.lower_bound.round(2)
+    array([0.97, 0.72])
     """
 
     n_valid: IntArray

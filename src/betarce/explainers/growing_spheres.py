@@ -31,6 +31,17 @@ class GrowingSpheres:
     Notes
     -----
     Promises a point of the target class, close to the original. Says nothing about plausibility or robustness.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, GrowingSpheresSearch, explainers
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> base = explainers.GrowingSpheres(GrowingSpheresSearch(n_candidates=200))
+    >>> rce = BetaRCE(LogisticRegression(), base=base, delta=0.8, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> rce.explain(X[y == 0][:2], target=1)
+    Result(2 rows: 2 certified)
     """
 
     search: GrowingSpheresSearch = field(default_factory=GrowingSpheresSearch)

@@ -24,6 +24,17 @@ class StabilityHistogram:
         One line a training row: "row", its number; "class", what the model says; "stability" in that class.
     measure : str
     variance : float
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce.ensemble import Ensemble
+    >>> from betarce.features import FeatureSpace
+    >>> X, y = np.linspace(0, 1, 50)[:, None], np.repeat([0, 1], 25)
+    >>> problem = Problem(Ensemble([LogisticRegression(C=100).fit(X, y)], [0, 1]), FeatureSpace.infer(X), X, y)
+    >>> histogram = stability_histogram(problem)
+    >>> sorted(histogram.table.columns)
+    ['class', 'row', 'stability']
     """
 
     table: pd.DataFrame

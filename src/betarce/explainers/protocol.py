@@ -28,6 +28,16 @@ class Problem:
         Training rows as points.
     y_train : array of shape (n,)
         Their labels.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import Ensemble, FeatureSpace
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> model = Ensemble([LogisticRegression().fit(X, y)], [0, 1])
+    >>> problem = Problem(model, FeatureSpace.infer(X), X, y)
+    >>> problem.model.labels(np.array([[2.5]]))
+    array([[1]])
     """
 
     model: Ensemble
@@ -76,6 +86,17 @@ class Explained:
         Model evaluations spent.
     bases : array of shape (n, d) or None
         What a method that improves other counterfactuals started from.
+
+    Examples
+    --------
+    >>> explained = Explained(
+    ...     points=np.array([[2.0], [5.0]]),
+    ...     found=np.array([True, False]),
+    ...     reasons=["", "no way"],
+    ...     n_evaluations=np.array([7, 9]),
+    ... )
+    >>> [reason for reason, found in zip(explained.reasons, explained.found) if not found]
+    ['no way']
     """
 
     points: FloatArray
@@ -137,6 +158,17 @@ class FromCallable:
     function : callable
         Gets one row in the user's own form (a Series for pandas, a dict for polars, else a flat array), the model and
         the target class (a list where several are accepted); returns the counterfactual in the same form.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, explainers
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> base = explainers.FromCallable(lambda x, model, target: x + [1.5, -1.0])
+    >>> rce = BetaRCE(LogisticRegression(), base=base, delta=0.8, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> rce.explain(X[y == 0][:1], target=1)
+    Result(1 rows: 1 certified)
     """
 
     function: Callable[[Any, Any, Any], Any]

@@ -63,23 +63,6 @@ class Rbr:
     tolerance : float
         A row whose objective does not fall by more for ten steps has arrived.
 
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from betarce.ensemble import Ensemble
-    >>> from betarce.features import FeatureSpace
-    >>> X = np.random.default_rng(0).random((100, 2))
-    >>> y = (X @ [3, 4] > 3.5).astype(int)
-    >>> features = FeatureSpace.infer(X)
-    >>> problem = Problem(Ensemble([LogisticRegression(C=100).fit(X, y)], [0, 1]), features, X, y)
-    >>> originals = np.array([[0.2, 0.2]])
-    >>> target = np.array([[False, True]])
-    >>> def moved(method):
-    ...     result = method.explain(originals, target, problem, features.box(originals), seeds=[0])
-    ...     return float(features.distance(result.points, originals)[0])
-    >>> round(moved(Rbr(delta_plus=0.2)) - moved(Rbr(delta_plus=0.0)), 6)
-    0.2
-
     Notes
     -----
     The boundary is the first point of the target class on the straight way to one of the nearest training rows that the
@@ -98,6 +81,23 @@ class Rbr:
     References
     ----------
     T.-D. H. Nguyen, N. Bui, D. Nguyen, M.-C. Yue, V. A. Nguyen: Robust Bayesian recourse. UAI 2022.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce.ensemble import Ensemble
+    >>> from betarce.features import FeatureSpace
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> y = (X @ [3, 4] > 3.5).astype(int)
+    >>> features = FeatureSpace.infer(X)
+    >>> problem = Problem(Ensemble([LogisticRegression(C=100).fit(X, y)], [0, 1]), features, X, y)
+    >>> originals = np.array([[0.2, 0.2]])
+    >>> target = np.array([[False, True]])
+    >>> def moved(method):
+    ...     result = method.explain(originals, target, problem, features.box(originals), seeds=[0])
+    ...     return float(features.distance(result.points, originals)[0])
+    >>> round(moved(Rbr(delta_plus=0.2)) - moved(Rbr(delta_plus=0.0)), 6)
+    0.2
     """
 
     n_samples: int = 100

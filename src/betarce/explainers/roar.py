@@ -51,6 +51,22 @@ class Roar:
         How fast their weights fall with the distance, in standard deviations of the training data; by default
         0.75 times the root of the number of columns that move.
 
+    Notes
+    -----
+    With margin `w x + b` on columns scaled to [0, 1], the worst shift of `(w, b)` in a ball of radius `delta_max`
+    lowers the margin by `delta_max * ||(x, 1)||`, in the dual norm of the ball's. So the inner maximum of the loss is
+    `log(1 + exp(-(w x + b) + delta_max * ||(x, 1)||))`, and no inner search is needed.
+
+    A linear model gives its own weights. For any other model, `w` and `b` come from a weighted ridge regression of its
+    log-odds on Gaussian samples around the original. Names and missing values stay as they are.
+
+    Promises robustness to shifts of the *linear* model only. The point is moved to allowed values and scored by the
+    model itself; where that refuses it, and does so for every weight tried, the row says so.
+
+    References
+    ----------
+    S. Upadhyay, S. Joshi, H. Lakkaraju: Towards robust and reliable algorithmic recourse. NeurIPS 2021.
+
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
@@ -67,22 +83,6 @@ class Roar:
     ...     return float(features.distance(result.points, originals)[0])
     >>> moved(Roar(delta_max=1.0)) > moved(Roar(delta_max=0.0))
     True
-
-    Notes
-    -----
-    With margin `w x + b` on columns scaled to [0, 1], the worst shift of `(w, b)` in a ball of radius `delta_max`
-    lowers the margin by `delta_max * ||(x, 1)||`, in the dual norm of the ball's. So the inner maximum of the loss is
-    `log(1 + exp(-(w x + b) + delta_max * ||(x, 1)||))`, and no inner search is needed.
-
-    A linear model gives its own weights. For any other model, `w` and `b` come from a weighted ridge regression of its
-    log-odds on Gaussian samples around the original. Names and missing values stay as they are.
-
-    Promises robustness to shifts of the *linear* model only. The point is moved to allowed values and scored by the
-    model itself; where that refuses it, and does so for every weight tried, the row says so.
-
-    References
-    ----------
-    S. Upadhyay, S. Joshi, H. Lakkaraju: Towards robust and reliable algorithmic recourse. NeurIPS 2021.
     """
 
     delta_max: float = 0.1

@@ -57,6 +57,20 @@ class Wachter:
         For models without gradients: how far to either side differences are taken, in units of the features' ranges.
         Trees are flat between their splits, so this must be wide enough to cross some.
 
+    Notes
+    -----
+    Minimises `loss(margin) + weight * distance` over the numbers that may change; names and missing values stay as
+    they are. The weight starts at `initial_weight` and falls until the target is reached. Of all points on the way
+    that reach it, moved to allowed values and scored by the model, the closest is handed out.
+
+    Promises a point with at least `target_probability` where one is met, and nothing about robustness. Rows whose
+    margin answers to no change within `step` say so: the method cannot move there.
+
+    References
+    ----------
+    S. Wachter, B. Mittelstadt, C. Russell: Counterfactual explanations without opening the black box. Harvard Journal
+    of Law & Technology 31 (2), 2018.
+
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
@@ -72,20 +86,6 @@ class Wachter:
     >>> result = method.explain(originals, target, problem, features.box(originals), seeds=[0])
     >>> result.found, (result.points - originals).round(1)
     (array([ True]), array([[0.3, 0.4]]))
-
-    Notes
-    -----
-    Minimises `loss(margin) + weight * distance` over the numbers that may change; names and missing values stay as
-    they are. The weight starts at `initial_weight` and falls until the target is reached. Of all points on the way
-    that reach it, moved to allowed values and scored by the model, the closest is handed out.
-
-    Promises a point with at least `target_probability` where one is met, and nothing about robustness. Rows whose
-    margin answers to no change within `step` say so: the method cannot move there.
-
-    References
-    ----------
-    S. Wachter, B. Mittelstadt, C. Russell: Counterfactual explanations without opening the black box. Harvard Journal
-    of Law & Technology 31 (2), 2018.
     """
 
     target_probability: float = 0.5

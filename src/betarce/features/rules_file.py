@@ -94,6 +94,15 @@ def read_rules(path: str | os.PathLike[str]) -> RuleFile:
     ------
     InvalidInput
         If the file is not there, not valid, or says something that no rule means; the message names the place.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "features.toml"
+    >>> _ = path.write_text("max_changes = 3\\n[columns.age]\\nimmutable = true\\n")
+    >>> rules = read_rules(path)
+    >>> list(rules), rules.max_changes
+    (['age'], 3)
     """
     return rules_of(_read(Path(check_path(path))), what=os.fspath(path))
 

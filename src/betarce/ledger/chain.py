@@ -137,6 +137,11 @@ class Head:
     digest : str
     at : str
         When the last entry was written.
+
+    Examples
+    --------
+    >>> Head("a" * 8, 4, "b" * 64, "2026-01-31T12:00:00Z").n_entries
+    4
     """
 
     ledger: str

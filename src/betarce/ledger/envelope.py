@@ -18,7 +18,15 @@ IN_TOTO = "application/vnd.in-toto+json"
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature, and the name of its key."""
+    """A signature, and the name of its key.
+
+    Examples
+    --------
+    >>> key = SigningKey.new()
+    >>> signed = Envelope(b"text").signed(key)
+    >>> signed.signatures[0].keyid == key.public.keyid
+    True
+    """
 
     keyid: str
     sig: bytes
@@ -97,6 +105,11 @@ def read_envelope(document: Any) -> Envelope:
     ------
     CorruptFile
         With what is wrong.
+
+    Examples
+    --------
+    >>> read_envelope(Envelope(b"hello world").to_plain()).payload
+    b'hello world'
     """
     data = parse_json(document) if isinstance(document, str) else document
     match data:

@@ -42,6 +42,13 @@ class Gate:
         Of the training rows, those on which the new model departs from most certifying members; None if only
         predictions for the promises are known.
     audit_departures : array of shape (audit members,) or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gate = rank(np.array([True, False, False]), np.zeros((3, 19), dtype=bool))
+    >>> round(gate.share, 2), gate.n_promises, gate.p
+    (0.33, 3, 0.05)
     """
 
     share: float

@@ -21,7 +21,19 @@ HEAD = "urn:betarce:ledger-head:v1"
 
 
 def save_head(head: Head, path: str | os.PathLike[str], *, key: SigningKey | None = None) -> None:
-    """Write the head of a ledger as an in-toto statement in an envelope, signed if there is a key."""
+    """Write the head of a ledger as an in-toto statement in an envelope, signed if there is a key.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from betarce import Ledger
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "head.json"
+    >>> save_head(ledger.head(), path)
+    >>> load_head(path) == ledger.head()
+    True
+    >>> ledger.close()
+    """
     document = {
         "_type": STATEMENT,
         "subject": [{"name": f"ledger/{head.ledger}", "digest": {"sha256": head.digest}}],
@@ -33,7 +45,19 @@ def save_head(head: Head, path: str | os.PathLike[str], *, key: SigningKey | Non
 
 
 def load_head(path: str | os.PathLike[str], *, keys: Sequence[PublicKey] = ()) -> Head:
-    """Read a head; with keys, refuse one that none of them has signed."""
+    """Read a head; with keys, refuse one that none of them has signed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from betarce import Ledger
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "head.json"
+    >>> save_head(ledger.head(), path)
+    >>> load_head(path) == ledger.head()
+    True
+    >>> ledger.close()
+    """
     try:
         envelope = read_envelope(read_text(path, most=MOST_BYTES_BY_HAND))
         if keys:

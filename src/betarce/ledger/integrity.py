@@ -28,6 +28,11 @@ class Problem:
     entry : int
         The number of the entry; 0 for what lies beside the chain.
     what : str
+
+    Examples
+    --------
+    >>> Problem(3, "its digest does not fit its content").entry
+    3
     """
 
     entry: int
@@ -50,6 +55,22 @@ class Integrity:
         What is odd but valid: an entry whose clock was behind.
     n_erased : int
         Promises whose content was erased on request.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, Ledger
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> names = ledger.record(result)
+    >>> found = ledger.verify()
+    >>> found.problems, found.n_erased
+    ((), 0)
+    >>> ledger.close()
     """
 
     head: Head

@@ -72,7 +72,14 @@ class SigningKey:
 
 
 class PublicKey:
-    """A public key, with the name that signatures call it by."""
+    """A public key, with the name that signatures call it by.
+
+    Examples
+    --------
+    >>> public = SigningKey.new().public
+    >>> public.accepts(b"no signature", b"text"), len(public.keyid)
+    (False, 64)
+    """
 
     def __init__(self, key: "Ed25519PublicKey") -> None:
         self._key = key

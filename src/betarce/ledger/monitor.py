@@ -34,6 +34,23 @@ class Monitor:
     outcomes : DataFrame
         One line per deployment and promise that it could score: "deployment" (its entry), "model", "at", "promise",
         "held", "delta", "cohort" ("(erased)" if the promise was) and "age" in days at the deployment.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, Ledger
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> names = ledger.record(result)
+    >>> found = ledger.recheck(rce.model_, name="2026-07", deployed=True)
+    >>> monitor = ledger.monitor()
+    >>> len(monitor.outcomes), bool(monitor.outcomes["held"].all())
+    (3, True)
+    >>> ledger.close()
     """
 
     outcomes: pd.DataFrame

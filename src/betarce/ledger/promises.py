@@ -62,6 +62,22 @@ class Promise:
         What was promised, and for whom, as `features` encodes it.
     features : str
         The digest of the feature space.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, Ledger
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> names = ledger.record(result)
+    >>> promise = ledger.promise(names[0])
+    >>> promise.state, promise.delta, promise.target
+    ('issued', 0.8, 1)
+    >>> ledger.close()
     """
 
     id: str

@@ -46,6 +46,22 @@ class Recheck:
         Whether it is on record as a model in use, so that what it breaks is broken.
     where : Disagreement or None
         The rows and features where the old and the new model disagree most; None without a run.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, Ledger
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> names = ledger.record(result)
+    >>> found = ledger.recheck(rce.model_, name="2026-07", dry_run=True)
+    >>> found.outcomes
+    ('held', 'held', 'held')
+    >>> ledger.close()
     """
 
     model: str

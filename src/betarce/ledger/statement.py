@@ -58,6 +58,22 @@ class Statement:
     expires : datetime or None
     signer : str
         The name of the key that was to sign it; "" for none.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, Ledger
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> names = ledger.record(result)
+    >>> statement = read_statement(ledger.envelope(names[0]).payload)
+    >>> statement.promise == names[0], statement.certificate.n_models
+    (True, 18)
+    >>> ledger.close()
     """
 
     promise: str
@@ -174,6 +190,21 @@ def read_statement(payload: bytes) -> Statement:
     ------
     CorruptFile
         With the part that was changed, or does not add up.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, Ledger
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> names = ledger.record(result)
+    >>> read_statement(ledger.envelope(names[0]).payload).certificate.n_models
+    18
+    >>> ledger.close()
     """
     try:
         text = payload.decode("ascii")

@@ -134,5 +134,11 @@ class Certificate:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage, rounded down so that it never claims more than was shown."""
+    """Write a share as a percentage, rounded down so that it never claims more than was shown.
+
+    Examples
+    --------
+    >>> percent(0.90064), percent(0.8999)
+    ('90 %', '89.9 %')
+    """
     return f"{math.floor(share * 1000 + 1e-9) / 10:g} %"

@@ -68,6 +68,21 @@ class RobustCounterfactual:
         What held for this row instead of the rules of `features`.
     ladder : Ladder
         The points that would have been handed out at other deltas; see `at`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> answer = rce.explain(X[y == 0][:1], target=1)[0]
+    >>> answer.status, answer.reason
+    ('certified', '')
+    >>> print(answer.certificate)
+    17 of 18 fresh models agree: valid for >= 80 % with 90 % confidence
+    >>> answer.at(0.5).shape
+    (2,)
     """
 
     name: Hashable

@@ -22,7 +22,23 @@ from betarce.storage.files import write_whole
 
 
 class Result(Sequence[RobustCounterfactual]):
-    """Robust counterfactuals for a batch of rows, in their order."""
+    """Robust counterfactuals for a batch of rows, in their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> result
+    Result(3 rows: 3 certified)
+    >>> len(result), result[0].status
+    (3, 'certified')
+    >>> list(result.changes().columns)
+    ['row', 'feature', 'from', 'base', 'to']
+    """
 
     def __init__(
         self,

@@ -174,7 +174,19 @@ class Verdict:
 
 
 class Verdicts(Sequence[Verdict]):
-    """Verdicts on a batch of points, in their order."""
+    """Verdicts on a batch of points, in their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> verdicts = rce.certify(X[y == 1][:4], target=1)
+    >>> list(verdicts.to_frame()["n_models"])
+    [18, 18, 18, 18]
+    """
 
     def __init__(self, items: Sequence[Verdict], row_names: "pd.Index[Any]") -> None:
         self._items = list(items)

@@ -36,6 +36,18 @@ class Frontier:
         What the search stayed close to.
     varied : bool
         Whether the members differ from each other; if not, nothing is handed out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> frontier = rce.frontier(X[y == 0][0], target=1)
+    >>> table = frontier.to_frame()
+    >>> bool(table["distance_to_original"].iloc[0] > table["distance_to_original"].iloc[-1])
+    True
     """
 
     points: FloatArray

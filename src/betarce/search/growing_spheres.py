@@ -30,6 +30,12 @@ class SearchResult:
         "not-found" means that the whole box was searched, "budget-spent" that evaluations ran out.
     n_evaluations : array of int, shape (n,)
         The number of points evaluated.
+
+    Examples
+    --------
+    >>> found = SearchResult(points=np.array([[0.5]]), status=["found"], n_evaluations=np.array([40]))
+    >>> found.status
+    ['found']
     """
 
     points: FloatArray

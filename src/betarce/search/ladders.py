@@ -22,6 +22,18 @@ class Ladders:
     n_evaluations : array of int, shape (n,)
     spent : array of bool, shape (n,)
         Whether the budget ran out before the search was complete.
+
+    Examples
+    --------
+    >>> ladders = Ladders(
+    ...     points=np.array([[[3.0], [2.0]]]),
+    ...     exists=np.array([[True, True]]),
+    ...     levels=np.array([[1.0, 0.0]]),
+    ...     n_evaluations=np.array([12]),
+    ...     spent=np.array([False]),
+    ... )
+    >>> ladders.points[0, -1]
+    array([2.])
     """
 
     points: FloatArray

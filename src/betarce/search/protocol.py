@@ -30,6 +30,16 @@ class Task:
         Where each row's points may lie.
     seeds : sequence of int
         One per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from betarce import FeatureSpace
+    >>> features = FeatureSpace.infer(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> starts = np.array([[0.3, 0.4]])
+    >>> task = Task(starts, features, features.box(starts), seeds=[0])
+    >>> len(task.starts)
+    1
     """
 
     starts: FloatArray

@@ -68,6 +68,12 @@ class Case:
     features : FeatureSpace
     n_rows : int
         The first rows of the table are explained.
+
+    Examples
+    --------
+    >>> case = four_cases()[0]
+    >>> case.name, case.n_rows
+    ('binary logistic', 8)
     """
 
     name: str
@@ -345,5 +351,11 @@ def rule_case(kind: str, *, name: str = "", max_changes: int | None = None) -> C
 
 
 def rule_cases() -> tuple[Case, ...]:
-    """Give the mixed table under the rules of every kind."""
+    """Give the mixed table under the rules of every kind.
+
+    Examples
+    --------
+    >>> len(rule_cases()) >= 1
+    True
+    """
     return tuple(rule_case(kind) for kind in RULE_SETS)

@@ -28,7 +28,13 @@ Topic = Literal["moves", "ends", "holds"]
 
 
 class Guide(NamedTuple):
-    """A line of the manual at the top of a file of rules."""
+    """A line of the manual at the top of a file of rules.
+
+    Examples
+    --------
+    >>> Guide("moves", "increase_only = true", "never goes down").meaning
+    'never goes down'
+    """
 
     topic: Topic
     example: str
@@ -196,6 +202,13 @@ class Rule:
     ----------
     parts : tuple of RulePart
         At most one of each class, in the order of words.
+
+    Examples
+    --------
+    >>> from betarce import at_most, increase_only
+    >>> rule = increase_only() & at_most(2)
+    >>> [type(part).__name__ for part in rule.parts]
+    ['Movement']
     """
 
     parts: tuple[RulePart, ...] = ()

@@ -17,6 +17,11 @@ class Ends:
         The range, which takes the place of that of the training data.
     values : array of shape (k,) or None
         The only values, ascending: numbers, or codes of levels.
+
+    Examples
+    --------
+    >>> Ends(low=0.0, high=10.0).high
+    10.0
     """
 
     low: float | None = None
@@ -40,6 +45,11 @@ class Moves:
         How far down and up.
     allowed : array of bool, shape (rows, levels), or None
         Which levels each row may take; for columns that have some.
+
+    Examples
+    --------
+    >>> Moves(lower=np.array([1.0, 2.0])).upper is None
+    True
     """
 
     lower: FloatArray | None = None

@@ -78,6 +78,16 @@ def rule(
     ------
     InvalidInput
         If another rule has one of the names.
+
+    Examples
+    --------
+    ``@rule("multiples_of")`` above a dataclass registers it. A name is taken once:
+
+    >>> from betarce.rules import RulePart
+    >>> rule("at_most")(RulePart)
+    Traceback (most recent call last):
+        ...
+    betarce.errors.InvalidInput: `name`, `keys` and `stored` must be free; got 'at_most', which another rule has.
     """
 
     def register(part: _Part) -> _Part:
