@@ -7,7 +7,6 @@ from sphinx.util import logging
 from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
-
 logger = logging.getLogger(__name__)
 
 
