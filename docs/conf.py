@@ -33,6 +33,7 @@ exclude_patterns = [
 templates_path = ["_templates"]
 root_doc = "index"
 nitpicky = False
+suppress_warnings = ["toc.not_included"]  # a page that only others link to is found by the search all the same
 
 # Markdown
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]

@@ -31,6 +31,12 @@ class Region:
         The same of all other rows.
     n_rows : int
         Rows in it.
+
+    Examples
+    --------
+    >>> region = Region("age", "18 to 25", share=0.2, elsewhere=0.03, n_rows=50)
+    >>> region.share > region.elsewhere
+    True
     """
 
     feature: str
@@ -58,6 +64,13 @@ class Disagreement:
         One for each of the features that tell most, the most telling first.
     rows : tuple of str
         The promises whose chance of their class has fallen most, in words.
+
+    Examples
+    --------
+    >>> region = Region("age", "18 to 25", share=0.2, elsewhere=0.03, n_rows=50)
+    >>> found = Disagreement("training rows", n_rows=700, share=0.04, regions=(region,))
+    >>> found.regions[0].where
+    '18 to 25'
     """
 
     of: str

@@ -29,6 +29,23 @@ def read_predictions(
         Those that are on record.
     label : str, optional
         What the classes are called in the training table.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from betarce import BetaRCE, Ledger
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> rce = BetaRCE(LogisticRegression(), delta=0.8, confidence=0.9, n_models=(6, 18), random_state=0).fit(X, y)
+    >>> result = rce.explain(X[y == 0][:3], target=1)
+    >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "promises.db")
+    >>> names = ledger.record(result)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text(f"promise,prediction\\n{names[0]},1\\n")
+    >>> read_predictions(path, [ledger.promise(name) for name in names]).tolist()
+    [1]
+    >>> ledger.close()
     """
     table = read_csv(path, texts=_KEYS)
     key = next((name for name in _KEYS if name in table.columns), None)

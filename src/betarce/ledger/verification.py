@@ -39,6 +39,12 @@ class Verification:
         What is not as it is claimed to be.
     notes : tuple of str
         What could not be checked, and why.
+
+    Examples
+    --------
+    >>> found = Verification("answers.json", "answers", "votes", n_checked=5)
+    >>> found.problems, found.n_checked
+    ((), 5)
     """
 
     file: str
