@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,12 +14,20 @@ from betarce.ensemble.kernel import Kind
 from betarce.ensemble.preprocessing.probe_points import ProbePoints
 from betarce.ensemble.preprocessing.unwrap import UnwrappedModel, strip_wrappers, unwrap
 from betarce.ensemble.stacked import StackedGroup, threshold_arrays
+from betarce.ensemble.trees.kernel import TreeKernel
 from betarce.ensemble.unreadable import Unreadable, reading
 from betarce.errors import InvalidInput, SlowMembers
 from betarce.features.readings import Readable
 
 CHUNK = 1 << 22  # floats that one chunk of an evaluation may hold: 32 MiB
 BLOCK = 8  # members asked between two looks at which points are still in the running
+
+
+class KnownKernel(NamedTuple):
+    """A kernel that was made before, and the class codes of its members at the probe, shape (n, members)."""
+
+    kernel: TreeKernel
+    answers: IntArray
 
 
 class Group(Protocol):
@@ -66,6 +74,9 @@ class Ensemble:
         of the table.
     probe : array of shape (n, d), optional
         Points on which every kernel is checked once against its members; a kernel that fails is not used.
+    known : KnownKernel, optional
+        The kernel of all members, and what they are known to answer at the probe, for instance from a file; if the two
+        do not agree, the members are read anew.
 
     Attributes
     ----------
@@ -92,19 +103,26 @@ class Ensemble:
         *,
         features: Readable | None = None,
         probe: FloatArray | None = None,
+        known: "KnownKernel | None" = None,
     ) -> None:
         if len(models) == 0:
             raise InvalidInput("An ensemble must have at least one member; got none.")
         self.models = list(models)
         self.classes = np.asarray(classes)
         self.groups: list[tuple[IntArray, Group]] = []
+        self._reasons: list[str] = []
         decode: Callable[[FloatArray], Any] = np.asarray if features is None else features.decode
+        if known is not None and probe is not None:
+            stacked = StackedGroup(self.models, self.classes, decode, known.kernel)
+            if np.array_equal(stacked.labels(probe, slice(None)), known.answers):
+                self.groups, self._reasons = [(np.arange(len(self)), stacked)], [""]
+                self._names = [type(strip_wrappers(self.models[0])[0]).__name__]
+                return
         probes = None
         if features is not None:
             width = 1 + max(each.source for each in features.readings)
             probes = ProbePoints(tuple(features.readings), decode, width, probe)
         unwrapped = [unwrap(model, probes or _numeric_probes(model, decode, probe)) for model in self.models]
-        self._reasons: list[str] = []
         for family in families(unwrapped, self.models, self.classes):
             group, reason = self._group(family, unwrapped, decode, probe)
             self.groups.append((family.indices, group))
@@ -157,6 +175,15 @@ class Ensemble:
         slow = sum(len(indices) for (indices, _), reason in zip(self.groups, self._reasons, strict=True) if reason)
         some = "" if slow == len(self) else f"stacked, and {slow} members "
         return f"{some}generic: {'; '.join(reasons)}"
+
+    @property
+    def tree_kernel(self) -> TreeKernel | None:
+        """The kernel of trees that evaluates all members in their order; None if something else does."""
+        [(indices, group), *others] = self.groups
+        if others or not isinstance(group, StackedGroup) or not isinstance(group.kernel, TreeKernel):
+            return None
+        in_order = np.array_equal(indices, np.arange(len(self)))
+        return group.kernel if in_order and group.at_even_odds else None
 
     def labels(self, X: FloatArray) -> AnyArray:
         """Give each member's label at each point, shape (n, members)."""

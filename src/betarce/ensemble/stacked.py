@@ -64,6 +64,11 @@ class StackedGroup:
         """Whether the kernel has gradients."""
         return has_slopes(self.kernel)
 
+    @property
+    def at_even_odds(self) -> bool:
+        """Whether all members decide at even odds."""
+        return self._score_thresholds is None and self._rounding is None
+
     def slopes(self, X: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of the margins, shape (n, d)."""
         assert isinstance(self.kernel, SlopedKernel)

@@ -10,6 +10,7 @@ import numpy as np
 
 from betarce.arrays import AnyArray, FloatArray
 from betarce.ensemble import Ensemble
+from betarce.ensemble.ensemble import KnownKernel
 from betarce.errors import BetarceError, InvalidInput, UnusableModel
 from betarce.explainers import Problem
 from betarce.features import FeatureSpace
@@ -73,10 +74,10 @@ class Subject:
             )
         return replace(self, features=features)
 
-    def ensemble(self, models: list[object]) -> Ensemble:
+    def ensemble(self, models: list[object], *, known: KnownKernel | None = None) -> Ensemble:
         """Let models vote together on points of this table, once each has answered for some training rows."""
         with _answering():
-            ensemble = Ensemble(models, self.classes, features=self.features, probe=self.probe)
+            ensemble = Ensemble(models, self.classes, features=self.features, probe=self.probe, known=known)
             ensemble.labels(self.probe)
         return ensemble
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from betarce.arrays import AnyArray
 from betarce.ensemble import Ensemble
+from betarce.ensemble.ensemble import KnownKernel
+from betarce.ensemble.trees.stored_kernel import kernel_of_arrays
 from betarce.errors import BetarceError, CorruptFile, InvalidInput, OtherVersions, UnusableModel
 from betarce.features import FeatureSpace
 from betarce.features.stored import from_plain
@@ -18,7 +20,7 @@ from betarce.robustify.subject import Subject
 from betarce.runs.identity import note_digests
 from betarce.runs.manifest import DAMAGED, MANIFEST, Manifest
 from betarce.runs.methods import LostCode, lost_code, read_method
-from betarce.runs.saving import answers_of
+from betarce.runs.saving import answers_of, levels_of
 from betarce.runs.training_data import table_of_content
 from betarce.runs.versions import differences
 from betarce.spaces import Space, check_space
@@ -134,7 +136,8 @@ class _Reader:
         state, stored = self._manifest.state, self._manifest.members
         ensembles: dict[Any, Ensemble] = {}
         for role, found in stored.items():
-            ensembles[role] = subject.ensemble([self._model(each.file) for each in found])
+            models = [self._model(each.file) for each in found]
+            ensembles[role] = subject.ensemble(models, known=self._kernel(role, subject, answers[role], len(found)))
             note_digests(ensembles[role], [self._manifest.files[each.file].sha256 for each in found])
             self._check_answers(role, ensembles[role], answers, subject)
         origins: dict[Role, tuple[Origin, ...]] = {
@@ -151,6 +154,15 @@ class _Reader:
             looked=bool(state["looked"]),
             n_extensions=_whole(state["n_extensions"]),
         )
+
+    def _kernel(self, role: str, subject: Subject, answers: AnyArray, n_members: int) -> KnownKernel | None:
+        """Give the kernel of a role if the run has one; it is used if it answers as the members did."""
+        name = self._manifest.state.get("kernels", {}).get(role)
+        if name is None or answers.shape != (len(subject.probe), n_members):
+            return None
+        how: dict[str, Any] = {"levels": levels_of(subject.features), "n_members": n_members}
+        kernel = self._named(name, lambda content: kernel_of_arrays(from_bytes(content), **how))
+        return KnownKernel(kernel, answers)
 
     def _parameters(self, members: Members) -> dict[str, Any]:
         stated = self._manifest.parameters

@@ -15,6 +15,7 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, FloatArray
 from betarce.ensemble import Ensemble
+from betarce.ensemble.trees.stored_kernel import kernel_arrays
 from betarce.errors import InvalidInput, PartlyStored
 from betarce.features import FeatureSpace
 from betarce.features.formula import Formula
@@ -78,6 +79,7 @@ def save_run(rce: BetaRCE, folder: str | os.PathLike[str], *, source: TableSourc
         state["model"] = files.add_model("model", store_model(rce.model_))
         state["given_model"] = None if rce.model is rce.model_ else files.add_model("recipe", store_model(rce.model))
         members = {role: _add_members(files, rce.members_, role) for role in rce.members_.ensembles}
+        state["kernels"] = _add_kernels(files, rce)
         text = json.dumps(to_plain(rce.features_), allow_nan=False)
         state["features"] = files.add("features", text.encode("ascii"), form="json")
         state["data"] = files.add("data", table_content(rce.subject_.table, rce.subject_.points))
@@ -180,6 +182,23 @@ def _add_members(files: RunWriter, members: Members, role: Role) -> tuple[Stored
         found.append(StoredMember(files.add_model(origin.name, store_model(model), within="members/"), origin))
     note_digests(ensemble, [files.written[each.file].sha256 for each in found])
     return tuple(found)
+
+
+def _add_kernels(files: RunWriter, rce: BetaRCE) -> dict[str, str]:
+    """Write the kernels of trees, which take long to read off the members; give the file of each role that has one."""
+    found: dict[str, str] = {}
+    levels = levels_of(rce.features_)
+    for role, ensemble in rce.members_.ensembles.items():
+        kernel = ensemble.tree_kernel
+        arrays = None if kernel is None else kernel_arrays(kernel, levels=levels)
+        if arrays is not None:
+            found[role] = files.add(f"kernel-{role}", to_bytes(arrays))
+    return found
+
+
+def levels_of(features: FeatureSpace) -> list[int]:
+    """Give how many codes each column of a point has, -1 for numbers."""
+    return [-1 if column.levels is None else len(column.levels) for column in features.columns]
 
 
 def _parameters(rce: BetaRCE, writer: MethodWriter) -> dict[str, Any]:
