@@ -195,3 +195,55 @@ def test_under_the_declared_space_the_gate_fires_in_five_percent_at_most():
         fired += rank(broken[:, 0], broken[:, 1:]).beyond
     assert fired / 2000 <= 0.065  # 0.05 and three standard errors
     assert fired / 2000 >= 0.02
+
+
+def test_two_numbers_are_ranked_as_one_and_the_gate_still_fires_in_five_percent_at_most():
+    rng = np.random.default_rng(2)
+    fired = 0
+    for _ in range(2000):
+        luck = rng.beta(1, 12, size=60)
+        broken = rng.random((70, 60)) < luck
+        departures = rng.normal(0.08, 0.01, 60) + 0.05 * luck  # the two numbers go together
+        both = {"departure": departures[0], "audit_departures": departures[1:]}
+        fired += rank(broken[:, 0], broken[:, 1:], **both).beyond
+    assert 0.02 <= fired / 2000 <= 0.065  # 0.05 and three standard errors
+
+
+def test_a_model_that_departs_or_breaks_more_than_all_others_is_beyond():
+    rng = np.random.default_rng(3)
+    audit, none = rng.random((70, 59)) < 0.05, np.zeros(70, dtype=bool)
+    usual = rng.normal(0.08, 0.01, 59)
+    assert rank(none, audit, departure=0.5, audit_departures=usual).beyond
+    assert rank(~none, audit, departure=0.0, audit_departures=usual).beyond
+    typical = rank(none, audit, departure=0.08, audit_departures=usual)
+    assert typical.p > 0.05
+    assert "it departs from most members on 8.0% of the training rows" in str(typical)
+
+
+def test_where_the_models_disagree_is_said_of_rows_and_features(ledger, run):
+    rce, result = run
+    ledger.record(result)
+    contrary = LogisticRegression().fit(X, np.where(X["debt"] > 22, "no", Y))
+    found = ledger.recheck(contrary, run=rce, dry_run=True)
+    assert found.where.of == "training rows"
+    assert found.where.share == np.mean(contrary.predict(X) != rce.model_.predict(X))
+    assert {region.feature for region in found.where.regions} <= {"income", "debt"}
+    assert all(region.share > region.elsewhere for region in found.where.regions)
+    assert found.where.rows
+    told = ledger.recheck(pd.Series("no", index=ledger.promises().index), run=rce, dry_run=True)
+    assert (told.where.of, told.where.share) == ("promises", 1.0)
+
+
+def test_a_broken_promise_is_repaired_with_a_point_that_is_certified_anew(ledger, run):
+    rce, result = run
+    names = ledger.record(result, cohort="north")
+    ledger.recheck(Constant("no"))
+    frame = ledger.repair(names[:2], run=rce, expires="2026-12-31")
+    assert frame["status"].tolist() == ["certified", "certified"]
+    assert ledger.promise(names[0]).state == "superseded"
+    new = ledger.promise(frame["by"].iloc[0])
+    assert (new.state, new.cohort, new.name) == ("issued", "north", ledger.promise(names[0]).name)
+    assert ledger.verify().intact
+    assert len(ledger.repair(run=rce)) == len(names) - 2
+    with pytest.raises(InvalidInput, match=f"{names[0]} is superseded. Nothing was recorded"):
+        ledger.repair(names[0], run=rce)
