@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".matrix"
 PYTHONS = ("3.11", "3.12", "3.13")
 LOWEST_ON = PYTHONS[0]  # the oldest Python is the one that the lowest versions were built for
-EXTRAS = "lightgbm,plot,polars,trees,yaml"
+EXTRAS = "lightgbm,plot,polars,sign,trees,yaml"
 TOOLS = ("hypothesis", "pytest")
 CONSTRAINTS = {"newest": "constraints.txt", "lowest": "constraints-lowest.txt"}
 FAST = (
@@ -31,6 +31,7 @@ FAST = (
     "features/test_mixed.py",
     "features/test_precision.py",
     "features/test_stored.py",
+    "ledger/test_envelope.py",
     "test_layers.py",
     "test_lowest.py",
     "test_posterior.py",

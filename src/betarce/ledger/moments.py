@@ -35,12 +35,17 @@ def read(text: str) -> datetime:
     12
     """
     try:
-        moment = datetime.strptime(text, _FORM).replace(tzinfo=UTC)
+        moment = _parsed(text)
     except (TypeError, ValueError) as error:
         raise CorruptFile(f"{text!r} is not a time such as '2026-03-01T12:00:00.000000Z'") from error
     if written(moment) != text:
         raise CorruptFile(f"{text!r} is not a time such as '2026-03-01T12:00:00.000000Z'")
     return moment
+
+
+@lru_cache(maxsize=1024)  # thousands of promises are of one moment
+def _parsed(text: str) -> datetime:
+    return datetime.strptime(text, _FORM).replace(tzinfo=UTC)
 
 
 def check_expiry(expires: Any, issued: datetime) -> datetime | None:
