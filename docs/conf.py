@@ -40,6 +40,7 @@ myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"
 myst_heading_anchors = 4
 
 # The reference
+default_role = "py:obj"  # names in docstrings link where they can
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings have the types
 autodoc_member_order = "bysource"
@@ -64,7 +65,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.PicturesFirst",
     "nested_sections": False,
 }
 

@@ -87,3 +87,5 @@ def wachter(x, model, target):
 
 
 robust_by(wachter)
+
+# sphinx_gallery_thumbnail_path = 'figures/page_row.png'

@@ -80,3 +80,5 @@ assert result.robust["term_months"].isin([12, 24, 36, 48, 60, 72, 84]).all()
 # 7. Does the promise hold? Fresh models that nothing has seen.
 print("\nPromised against realised, on 100 fresh models:")
 print(rce.audit(result, n_models=100).round(3).to_string())
+
+# sphinx_gallery_thumbnail_path = 'figures/page_overview.png'

@@ -99,3 +99,5 @@ pictures = {
 }
 for name, figure in pictures.items():
     print(f"Wrote {save_png(figure, out / f'{name}.png')}")
+
+# sphinx_gallery_thumbnail_path = 'figures/frontier_steps.png'
