@@ -196,6 +196,8 @@ class Ensemble:
         several classes that a target accepts, or does not, the one with the best score counts.
         """
         wanted = self._wanted(target, len(X))
+        if (alone := self._alone(len(X))) is not None:
+            return alone.margins(X, wanted, slice(None))
         margins = np.empty((len(X), len(self)))
         for indices, group in self.groups:
             for rows in _chunks(len(X), len(indices), group.width):
@@ -218,6 +220,9 @@ class Ensemble:
         Members are asked in blocks, and a point is dropped as soon as its quorum is out of reach.
         """
         wanted = self._wanted(target, len(X))
+        if len(self) <= BLOCK and (alone := self._alone(len(X))) is not None:
+            agree = _accepted(wanted, np.arange(len(X)), alone.labels(X, slice(None)))
+            return np.asarray(agree.sum(axis=1) >= quorum)
         spare = np.full(len(X), len(self) - quorum)
         alive = np.flatnonzero(spare >= 0)
         for _, group in self.groups:
@@ -247,6 +252,8 @@ class Ensemble:
         weights : array of shape (n, members)
         """
         wanted = self._wanted(target, len(X))
+        if (alone := self._alone(len(X))) is not None:
+            return alone.slopes(X, wanted, weights)
         slopes = np.zeros(X.shape)
         for indices, group in self.groups:
             for rows in _chunks(len(X), len(indices), group.width):
@@ -254,7 +261,14 @@ class Ensemble:
                 slopes[flat] += group.slopes(X[flat], wanted[flat], weights[rows, indices])
         return slopes
 
+    def _alone(self, n: int) -> Group | None:
+        """Give the group of all members if there is one and can take so many points at once; nothing is copied then."""
+        [_, group] = self.groups[0]
+        return group if len(self.groups) == 1 and 0 < n * len(self) * group.width <= CHUNK else None
+
     def _all_codes(self, X: FloatArray) -> IntArray:
+        if (alone := self._alone(len(X))) is not None:
+            return alone.labels(X, slice(None))
         codes = np.empty((len(X), len(self)), dtype=np.intp)
         for indices, group in self.groups:
             for rows in _chunks(len(X), len(indices), group.width):

@@ -4,7 +4,8 @@ Close calls, where rounding could have changed a label, are put to the members t
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class StackedGroup:
         """How many floats are held at once for each point and member."""
         return self.kernel.width
 
-    @property
+    @cached_property  # asked all the time, and slow to find out
     def has_slopes(self) -> bool:
         """Whether the kernel has gradients."""
         return has_slopes(self.kernel)
@@ -71,17 +72,17 @@ class StackedGroup:
 
     def slopes(self, X: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of the margins, shape (n, d)."""
-        assert isinstance(self.kernel, SlopedKernel)
+        kernel = cast(SlopedKernel, self.kernel)
         if len(self._classes) == 2:
             sign = wanted[:, 1].astype(float) - wanted[:, 0]
-            return self.kernel.slopes(X, sign[:, None, None] * weights[..., None])
-        scores = self.kernel.scores(X, slice(None))
+            return kernel.slopes(X, sign[:, None, None] * weights[..., None])
+        scores = kernel.scores(X, slice(None))
         upstream = np.zeros_like(scores)
         for side, allowed in ((weights, wanted), (-weights, ~wanted)):
             best = np.where(allowed[:, None], scores, -np.inf).argmax(axis=2)[..., None]
             np.put_along_axis(upstream, best, side[..., None], axis=2)
         upstream[wanted.all(axis=1) | ~wanted.any(axis=1)] = 0  # an infinite margin does not move
-        return self.kernel.slopes(X, upstream)
+        return kernel.slopes(X, upstream)
 
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""
@@ -104,7 +105,10 @@ class StackedGroup:
             margins = np.where(wanted[:, 1:], scores, -scores)
         else:
             margins = margins_from_scores(np.stack([np.zeros_like(scores), scores], axis=2), wanted[:, None])
-        agrees = self._settle(X, margins > 0, np.abs(margins) > doubt, members, wanted=wanted)
+        sure = np.abs(margins) > doubt
+        if sure.all():
+            return margins
+        agrees = self._settle(X, margins > 0, sure, members, wanted=wanted)
         least = np.finfo(margins.dtype).tiny
         wrong = (agrees != (margins > 0)) | np.isnan(margins)
         return np.where(wrong, np.where(agrees, least, -least), margins)
@@ -125,6 +129,8 @@ class StackedGroup:
 
         `answers` are labels, or, with wanted classes, whether they are among them.
         """
+        if sure.all():
+            return answers
         doubtful = ~sure
         for j in np.flatnonzero(doubtful.any(axis=0)):
             rows = np.flatnonzero(doubtful[:, j])

@@ -66,6 +66,10 @@ class TableCodec:
             table = pd.DataFrame(table, columns=pd.Index(self.form.names))
         form = form_of(table)
         positions = self._positions(form, what)
+        if self._holds_numbers and isinstance(table, np.ndarray) and table.dtype == np.float64:
+            points = table[:, [positions[column.raw[0]] for column in self.columns]]
+            if np.isfinite(points).all():
+                return points
         points = np.empty((len(table), len(self.columns)))
         for k, column in enumerate(self.columns):
             series = [form.series(table, positions[name]) for name in column.raw]
@@ -126,6 +130,10 @@ class TableCodec:
     def row(self, point: FloatArray, name: Hashable = None) -> Any:
         """Turn one point into a row of the user's own kind: a Series, a dict, or a flat array."""
         return self.form.row(self.decode(point[None]), 0, name)
+
+    @cached_property
+    def _holds_numbers(self) -> bool:
+        return all(column.levels is None and len(column.raw) == 1 for column in self.columns)
 
     @cached_property
     def _is_plain_frame(self) -> bool:

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -48,9 +49,12 @@ def made_with(
         "training_rows": training_rows,
         "betarce": betarce.__version__,
         "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "scikit-learn": version("scikit-learn"),
+        "numpy": _version("numpy"),
+        "scikit-learn": _version("scikit-learn"),
     }
+
+
+_version = cache(version)  # reads a file every time
 
 
 def check_made_with(data: Any) -> MadeWith:

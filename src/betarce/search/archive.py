@@ -36,7 +36,9 @@ class Archive:
         keep = keep[cost[keep] < self._cost[rows[keep], level[keep]]]
         place = rows[keep] * n_levels + level[keep]
         order = np.lexsort((cost[keep], place))
-        first = np.flatnonzero(np.diff(place[order], prepend=-1))
+        ranked = place[order]
+        first = np.ones(len(ranked), dtype=bool)
+        first[1:] = ranked[1:] != ranked[:-1]
         winners = keep[order[first]]
         self._points[rows[winners], level[winners]] = points[winners]
         self._cost[rows[winners], level[winners]] = cost[winners]
@@ -46,12 +48,10 @@ class Archive:
 
         What is deep enough for one level is deep enough for all shallower ones.
         """
-        points, cost = self._points.copy(), self._cost.copy()
-        for k in range(1, self.levels.shape[1]):
-            cheaper = cost[:, k - 1] < cost[:, k]
-            points[cheaper, k] = points[cheaper, k - 1]
-            cost[cheaper, k] = cost[cheaper, k - 1]
-        return points, cost
+        cost: FloatArray = np.minimum.accumulate(self._cost, axis=1)
+        places = np.where(self._cost <= cost, np.arange(cost.shape[1]), 0)
+        source = np.maximum.accumulate(places, axis=1)
+        return self._points[np.arange(len(cost))[:, None], source], cost
 
     def distinct(self) -> tuple[FloatArray, IntArray, IntArray]:
         """Give every point that is the best for some level once: points, their rows, their deepest level."""

@@ -33,11 +33,18 @@ def steepest(slopes: FloatArray, share: float) -> FloatArray:
     """
     size = np.abs(slopes)
     size = np.round(size / np.maximum(size.max(axis=1, keepdims=True), np.finfo(float).tiny), _DIGITS)
+    # Without any L2, the threshold is just below the largest slope.
+    above = (size == 1).astype(np.float64) if share == 0 else np.maximum(size - _thresholds(size, share), 0)
+    direction = np.sign(slopes) * above
+    return np.asarray(direction / np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), np.finfo(float).tiny))
+
+
+def _thresholds(size: FloatArray, share: float) -> FloatArray:
+    """Solve for the threshold of each row by halving, shape (n, 1)."""
     low, high = np.zeros((len(size), 1)), np.ones((len(size), 1))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         excess = np.linalg.norm(np.maximum(size - middle, 0), axis=1, keepdims=True)
         below = (1 - share) * excess > share * middle
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    direction = np.sign(slopes) * np.maximum(size - low, 0)
-    return np.asarray(direction / np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), np.finfo(float).tiny))
+    return low
