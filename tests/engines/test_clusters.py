@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from uuid import uuid4
 
+import pandas as pd
 import pytest
 
 import betarce
@@ -26,6 +27,9 @@ from betarce.errors import InvalidInput, MissingExtra
 from betarce.paper.plan_file import read_plan
 from betarce.paper.records import read_cell
 from betarce.paper.runner import run_plan
+from betarce.results.answer_table import answer_table
+from betarce.runs import explain_file
+from small_problem import LABELS, MODEL, TABLE
 
 pytestmark = pytest.mark.cluster
 
@@ -219,6 +223,45 @@ def test_a_killed_driver_leaves_nothing_behind_and_the_run_goes_on(name, blow, p
     report = run_plan(plan, tmp_path, n_jobs=1, verbose=-1)
     assert 1 <= len(report.skipped) == n_done < 6
     assert prints(plan, tmp_path) == serial
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run, rows to explain from it, and the answers that one process gives."""
+    folder = tmp_path_factory.mktemp("run")
+    rce = betarce.BetaRCE(MODEL, n_models=(8, 46), random_state=0, verbose=-1).fit(TABLE, LABELS)
+    rce.save(folder / "run", n_audit=0)
+    pd.concat([TABLE] * 20, ignore_index=True).to_parquet(folder / "rows.parquet", index=False)
+    explain_file(rce, folder / "rows.parquet", folder / "answers.parquet", target=1, verbose=-1)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_rows_are_explained_on_a_cluster_whose_worker_is_killed_to_the_same_file(name, clusters, run, tmp_path):
+    address, pid = clusters[name]
+    out = tmp_path / "answers.parquet"
+    where = ["--engine", name, "--address", address, "--out", str(out)]
+    command = [*BETARCE, "explain", str(run / "rows.parquet"), "--from", str(run / "run"), "--target", "1", *where]
+    with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as driver:
+        wait_for((tmp_path / "answers.parquet.parts").exists)
+        victim = wait_for(lambda: sorted(busy(pid), key=lambda each: -sum(each.cpu_times()[:2])))[0]
+        assert driver.poll() is None
+        victim.kill()
+        said, complaints = driver.communicate(timeout=PATIENCE)
+    assert driver.returncode == 0, complaints
+    assert "4,000 rows" in said
+    assert out.read_bytes() == (run / "answers.parquet").read_bytes()
+
+
+def test_a_table_of_dask_is_explained_when_it_is_computed(run):
+    frames = pytest.importorskip("dask.dataframe")
+    rce, rows = betarce.load(run / "run"), TABLE[:40]
+    lazy = rce.explain(frames.from_pandas(rows, npartitions=3), target=1)
+    assert list(lazy.columns) == list(answer_table(rce.explain(rows, 1)).columns)
+    computed = lazy.compute(scheduler="sync").reset_index(drop=True)
+    pd.testing.assert_frame_equal(computed, answer_table(rce.explain(rows, 1)), check_dtype=False)
+    with pytest.raises(InvalidInput, match="must be left out for tables of Dask and Ray"):
+        rce.explain(frames.from_pandas(rows, npartitions=1), 1, overrides={})
 
 
 # Errors

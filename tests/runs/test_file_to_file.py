@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from betarce import BetaRCE, immutable
 from betarce.cli import app
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.runs.answer_files import answer_table
+from betarce.results.answer_table import answer_table
 from betarce.runs.file_to_file import explain_file
 from betarce.runs.part_folder import PartFolder
 from betarce.runs.row_files import RowFiles

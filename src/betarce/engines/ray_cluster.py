@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 
 import betarce
 from betarce.engines import workers
+from betarce.engines.shared_file import SharedBytes
 from betarce.engines.workers import ATTEMPTS, GIVEN_UP, Compute, Function, Outcome, attempt
 from betarce.errors import InvalidInput, require
 
@@ -107,8 +108,11 @@ def _environment(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def ray_compute(ray: Any, shared: Any) -> Compute:
-    """Give what maps functions over items on a cluster; what is shared is put in its object store once."""
-    return partial(over_ray, ray, () if shared is None else (ray.put(shared),))
+    """Give what maps functions over items on a cluster; what is shared is put in its object store once.
+
+    As bytes: arrays that lie in the store itself cannot be written to, which some models' own code takes for granted.
+    """
+    return partial(over_ray, ray, () if shared is None else (ray.put(SharedBytes.of(shared)),))
 
 
 def over_ray(ray: Any, shared: tuple[Any, ...], function: Function, items: Sequence[Any]) -> Generator[Outcome]:

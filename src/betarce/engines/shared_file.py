@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 _INDEX, _ARRAYS = "index", "arrays"
 _ALIGNED = 64  # bytes: where an array may begin
@@ -37,6 +38,35 @@ class SharedFile:
         return _opened[self.folder]
 
 
+@dataclass(frozen=True)
+class SharedBytes:
+    """A value that travels as bytes, to be opened once per process.
+
+    Attributes
+    ----------
+    name : str
+        What no other value is called.
+    content : bytes
+    """
+
+    name: str
+    content: bytes
+
+    @classmethod
+    def of(cls, value: Any) -> "SharedBytes":
+        """Pack a value."""
+        import cloudpickle
+
+        return cls(uuid4().hex, cloudpickle.dumps(value, protocol=5))
+
+    def open(self) -> Any:
+        """Give the value; what a process changes of it stays its own."""
+        if self.name not in _opened:
+            _opened.clear()
+            _opened[self.name] = pickle.loads(self.content)
+        return _opened[self.name]
+
+
 @contextmanager
 def shared_file(value: Any) -> Iterator[SharedFile]:
     """Write a value for workers to open; the file is gone at the end.
@@ -58,8 +88,9 @@ def shared_file(value: Any) -> Iterator[SharedFile]:
 
 def forget_opened() -> None:
     """Remove the files of a process that died before it could; its last workers call this."""
-    for folder in _opened:
-        shutil.rmtree(folder, ignore_errors=True)
+    for name in _opened:
+        if os.path.isabs(name):
+            shutil.rmtree(name, ignore_errors=True)
 
 
 def _write(value: Any, folder: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from joblib import parallel_config
 
 import betarce
-from betarce.engines.shared_file import SharedFile
+from betarce.engines.shared_file import SharedBytes, SharedFile
 from betarce.errors import InvalidInput
 
 ATTEMPTS = 3
@@ -42,7 +42,7 @@ def attempt(function: Function, item: Any, version: str, *shared: Any) -> Outcom
     # Without "sequential", parallel work inside would be sent on to the cluster once more.
     with _one_at_a_time, parallel_config(backend="sequential"):
         try:
-            opened = [each.open() if isinstance(each, SharedFile) else each for each in shared]
+            opened = [each.open() if isinstance(each, (SharedFile, SharedBytes)) else each for each in shared]
             return Outcome(item, function(item, *opened), "")
         except Exception as error:  # noqa: BLE001 - one item must not stop the others; its error is reported
             return Outcome(item, None, text(error))

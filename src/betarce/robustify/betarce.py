@@ -2,9 +2,8 @@
 
 import os
 import time
-from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 from sklearn.base import BaseEstimator
@@ -23,11 +22,12 @@ from betarce.results.result import Result
 from betarce.robustify.answering import Answering
 from betarce.robustify.audit import audit_frame, check_audited
 from betarce.robustify.certify import Verdict, Verdicts, certify_points
-from betarce.robustify.chunks import explained
+from betarce.robustify.chunks import explained, timed
 from betarce.robustify.fitting import FitStore, train
 from betarce.robustify.further_members import extended, fresh_draw, with_audit
+from betarce.robustify.lazy import explained_lazily, is_lazy
 from betarce.robustify.params import HONOURED, FittedWith, changed, snapshot
-from betarce.robustify.rows import Rows, own_rules
+from betarce.robustify.rows import Rows
 from betarce.robustify.settings import check_features, check_guarantee
 from betarce.robustify.subject import Subject
 from betarce.robustify.tradeoff import Frontier, paper_ladders, tradeoff
@@ -211,18 +211,18 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Result
-            One `RobustCounterfactual` per row; a row without an answer says why in its `status` and `reason`.
+            One `RobustCounterfactual` per row; a row without an answer says why in its `status` and `reason`. A table
+            of Dask or Ray gives one of its own kind, with the same answers, computed where and when it is.
         """
         self._refresh()
+        if is_lazy(X):
+            return cast(Result, explained_lazily(self, X, target, base_points, overrides))
         started = time.perf_counter()
         rows = Rows.read(self.features_, X, target, base_points, overrides)
         if rows.kept.size:
             self.members_ = self.members_.looked_at()
         items = explained(self._answering, self.members_, rows, n_jobs=self.n_jobs, verbose=self.verbose)
-        share = (time.perf_counter() - started) / len(items)
-        own = own_rules(rows.overrides, len(items))
-        timed = [replace(item, runtime_s=share, overrides=rules) for item, rules in zip(items, own, strict=True)]
-        return Result(timed, self.features_, self._made_with())
+        return Result(timed(items, rows, time.perf_counter() - started), self.features_, self._made_with())
 
     def frontier(self, x: Any, target: Any = None, base_points: Any = None, *, overrides: Any = None) -> Frontier:
         """Show what more robustness costs for one row.

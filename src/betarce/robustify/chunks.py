@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from joblib import effective_n_jobs
@@ -17,7 +17,7 @@ from betarce.progress import progress
 from betarce.results.counterfactual import RobustCounterfactual
 from betarce.robustify.answering import Answering
 from betarce.robustify.asked import Asked, Chunk
-from betarce.robustify.rows import Rows
+from betarce.robustify.rows import Rows, own_rules
 from betarce.robustify.statuses import unreadable
 
 Parcel = list[dict[str, Any]]
@@ -37,6 +37,13 @@ def explained(
         unreadable(name, rows.unreadable[i], features) if i in rows.unreadable else next(answers)
         for i, name in enumerate(rows.names)
     ]
+
+
+def timed(items: Sequence[RobustCounterfactual], rows: Rows, seconds: float) -> list[RobustCounterfactual]:
+    """Give each answer its share of the time that all took, and the rules that held for its row alone."""
+    own = own_rules(rows.overrides, len(items))
+    share = seconds / len(items)
+    return [replace(item, runtime_s=share, overrides=rules) for item, rules in zip(items, own, strict=True)]
 
 
 def answer_all(

@@ -1,4 +1,4 @@
-"""Write answers as plain tables, part by part: CSV, Parquet or JSON lines."""
+"""Write tables of answers, part by part: CSV, Parquet or JSON lines."""
 
 import json
 import os
@@ -6,74 +6,11 @@ import shutil
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import pandas as pd
 
 from betarce.errors import CorruptFile, require
-from betarce.features import FeatureSpace
-from betarce.results.frames import as_pandas
-from betarce.results.result import Result
-
-_COUNTS = ("n_agree", "n_models", "base_agree", "features_changed", "n_evaluations")
-_TEXTS = ("target", "status", "reason", "note")
-
-
-def answer_table(result: Result) -> pd.DataFrame:
-    """Lay answers out as a plain table: one line per row, the same columns and types for any rows.
-
-    Columns are "row", what is known of the answer ("status", "reason", "lower_bound", ...), "certificate" as JSON, and
-    "original.<column>", "base.<column>" and "robust.<column>" in original units; what does not exist is missing. Times
-    are left out: the same rows give the same table.
-    """
-    whole: Any = result.to_frame()
-    known = {name: whole["result"][name] for name in whole["result"].columns}
-    # In a column of pandas, the class 1 would be 1.0 beside a row that has no target.
-    known["target"] = pd.Series([item.target for item in result], dtype=object)
-    columns: dict[str, Any] = {"row": [str(name) for name in result.row_names]}
-    columns |= {name: _typed(values, name) for name, values in known.items()}
-    columns["certificate"] = pd.array(
-        [None if item.certificate is None else item.certificate.to_json() for item in result], dtype="string"
-    )
-    kinds = _kinds(result.features)
-    for block in ("original", "base", "robust"):
-        for place, (name, kind) in enumerate(kinds.items()):
-            values = whole[block].iloc[:, place]
-            columns[f"{block}.{name}"] = _as(values, kind)
-    return pd.DataFrame({name: np.asarray(c) if isinstance(c, list) else pd.array(c) for name, c in columns.items()})
-
-
-def _typed(values: "pd.Series[Any]", name: str) -> Any:
-    return _as(values, "Int64" if name in _COUNTS else "string" if name in _TEXTS else "Float64")
-
-
-def _as(values: "pd.Series[Any]", kind: Any) -> Any:
-    if kind == "string":
-        return pd.array([None if _is_missing(value) else str(value) for value in values], dtype="string")
-    if kind == "boolean":
-        return pd.array([None if _is_missing(value) else bool(value) for value in values], dtype="boolean")
-    numbers: Any = pd.to_numeric(values).to_numpy(dtype="float64", na_value=np.nan)
-    return pd.Series(numbers).astype("Float64").astype(kind).array
-
-
-def _is_missing(value: Any) -> bool:
-    return not isinstance(value, (list, tuple)) and bool(pd.isna(value))
-
-
-def _kinds(features: FeatureSpace) -> dict[str, str]:
-    """Say by column which type a file has for it; the same for all parts, whatever is missing in one of them."""
-    table = as_pandas(features.decode(np.zeros((0, len(features)))), features)
-    kinds = {}
-    for name, dtype in table.dtypes.items():
-        if pd.api.types.is_bool_dtype(dtype):
-            kinds[str(name)] = "boolean"
-        elif pd.api.types.is_integer_dtype(dtype):
-            kinds[str(name)] = "Int64"
-        else:
-            kinds[str(name)] = "Float64" if pd.api.types.is_float_dtype(dtype) else "string"
-    return kinds
 
 
 def encoded(table: pd.DataFrame, kind: str, *, heading: bool = True) -> bytes:

@@ -16,9 +16,9 @@ from betarce.engines.engine import engine as opened_engine
 from betarce.engines.workers import GIVEN_UP, Compute
 from betarce.errors import InvalidInput, require
 from betarce.progress import progress
+from betarce.results.answer_table import answer_table
 from betarce.robustify import BetaRCE
 from betarce.robustify.asked import chunk_size
-from betarce.runs.answer_files import answer_table
 from betarce.runs.identity import identity
 from betarce.runs.part_folder import PartFolder
 from betarce.runs.row_files import RowFiles, Survey, as_trained, kind_of
