@@ -281,3 +281,17 @@ def test_a_mistyped_ledger_is_not_made(bank):
     assert done.exit_code == 2
     assert "--ledger must name a ledger; there is no file at 'promise.db'" in said(done)
     assert not (bank / "promise.db").exists()
+
+
+@pytest.mark.slow
+def test_native_files_of_lightgbm_are_scored(bank):
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=8, num_leaves=5, verbosity=-1, n_jobs=1).fit(TABLE, LABELS)
+    model.booster_.save_model("native.txt")
+    done = recheck("--model", "native.txt", "--json", "recheck.json", "--dry-run")
+    assert done.exit_code in (0, 1), done.output
+    counts = json.loads((bank / "recheck.json").read_text())["counts"]
+    with brce.Ledger("promises.db", read_only=True) as ledger:
+        points = ledger.points().astype(TABLE.dtypes.to_dict())
+    assert counts["held"] == int((model.predict(points) == 1).sum())
+    assert counts["unscored"] == 0
