@@ -26,7 +26,6 @@ def test_every_package_has_a_layer_and_a_sentence():
             assert sentence.endswith("."), name
 
 
-@pytest.mark.slow
 def test_no_two_packages_need_each_other():
     graph = house.import_graph()
     free = set()
@@ -35,12 +34,10 @@ def test_no_two_packages_need_each_other():
     assert sorted(set(graph) - free) == [], "these import each other in a circle"
 
 
-@pytest.mark.slow
 def test_the_picture_shows_the_code():
     assert house.PICTURE.read_text(encoding="utf-8") == house.picture(), "run `python tools/house.py`"
 
 
-@pytest.mark.slow
 def test_only_two_commands_need_the_paper():
     needing = {
         str(path.relative_to(house.SOURCE))

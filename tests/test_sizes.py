@@ -17,7 +17,6 @@ def lines_of(function):
     return n
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", house.source_files(), ids=lambda path: str(path.relative_to(house.SOURCE)))
 def test_a_module_and_its_functions_can_be_read_in_one_go(path):
     text = path.read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -26,7 +26,7 @@ from betarce.cli.options import (
     check_choice,
     given,
 )
-from betarce.cli.recording import Recording
+from betarce.cli.recording import Cohort, Expires, Key, LedgerFile, Names, Private, Recording
 from betarce.cli.training import Base, MaxChanges, Models, Space, explainer_settings
 from betarce.safe_text import in_terminal
 
@@ -43,28 +43,38 @@ _TRAINING = (
 )
 
 
-Model = Annotated[
-    str, typer.Option(help="hist-gradient-boosting, lightgbm, logistic or random-forest.", metavar="NAME")
+Data = Annotated[
+    Path, typer.Argument(help="CSV file of the training table; with --from, file or folder of rows to explain.")
 ]
+Label = Annotated[str | None, typer.Option(help="Its column of classes.", show_default=False, metavar="COLUMN")]
+FromRun = Annotated[
+    Path | None, typer.Option("--from", help="Run that `betarce fit` made: nothing is trained.", metavar="RUN")
+]
+Target = Annotated[str | None, typer.Option(help="The class wanted.", show_default=False, metavar="CLASS")]
 RowsFile = Annotated[
     Path | None, typer.Option(help="CSV file of rows to explain; else those of the table in another class.")
 ]
+Features = Annotated[Path | None, typer.Option(help="File of rules, as `betarce init` writes.")]
+Model = Annotated[
+    str, typer.Option(help="hist-gradient-boosting, lightgbm, logistic or random-forest.", metavar="NAME")
+]
+Limit = Annotated[int | None, typer.Option(help="Rows to explain: 10 of the table, all of --rows.", min=1)]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="File to write everything to, in JSON; with --from also .csv, .parquet or .jsonl, any size."),
+]
+Changes = Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")]
+Page = Annotated[Path | None, typer.Option(help="HTML file to write a page for people to.")]
 
 
 def explain(
     context: typer.Context,
-    data: Annotated[
-        Path, typer.Argument(help="CSV file of the training table; with --from, file or folder of rows to explain.")
-    ],
-    label: Annotated[
-        str | None, typer.Option(help="Its column of classes.", show_default=False, metavar="COLUMN")
-    ] = None,
-    from_run: Annotated[
-        Path | None, typer.Option("--from", help="Run that `betarce fit` made: nothing is trained.", metavar="RUN")
-    ] = None,
-    target: Annotated[str | None, typer.Option(help="The class wanted.", show_default=False, metavar="CLASS")] = None,
+    data: Data,
+    label: Label = None,
+    from_run: FromRun = None,
+    target: Target = None,
     rows: RowsFile = None,
-    features: Annotated[Path | None, typer.Option(help="File of rules, as `betarce init` writes.")] = None,
+    features: Features = None,
     drop: Drop = None,
     missing: Missing = None,
     model: Model = "hist-gradient-boosting",
@@ -77,29 +87,16 @@ def explain(
     prior: Prior = "exact",
     seed: Seed = 0,
     jobs: Jobs = -1,
-    limit: Annotated[int | None, typer.Option(help="Rows to explain: 10 of the table, all of --rows.", min=1)] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="File to write everything to, in JSON; with --from also .csv, .parquet or .jsonl, any size."),
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(help="CSV file to write the changes to.")] = None,
-    report: Annotated[Path | None, typer.Option(help="HTML file to write a page for people to.")] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="Put the answers on record as promises, in this file.", metavar="FILE")
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(help="Column of the rows that says what each is called.", metavar="COLUMN")
-    ] = None,
-    expires: Annotated[
-        str | None, typer.Option(help="Until when the promises bind, such as 2027-06-30.", metavar="DATE")
-    ] = None,
-    cohort: Annotated[
-        str | None, typer.Option(help="Column of the rows with the group to report on later.", metavar="COLUMN")
-    ] = None,
-    private: Annotated[bool, typer.Option("--private", help="Statements commit to the points untold.")] = False,
-    key: Annotated[
-        Path | None, typer.Option(help="PEM file of the private key to sign the promises with.", metavar="FILE")
-    ] = None,
+    limit: Limit = None,
+    out: Out = None,
+    csv: Changes = None,
+    report: Page = None,
+    ledger: LedgerFile = None,
+    names: Names = None,
+    expires: Expires = None,
+    cohort: Cohort = None,
+    private: Private = False,
+    key: Key = None,
     engine: Engine = "local",
     address: Address = None,
     trust: Trust = None,
@@ -109,44 +106,66 @@ def explain(
 
     A model is trained on the CSV file, unless --from names a run: then the file holds the rows to explain.
     """
-    from betarce.errors import InvalidInput
-    from betarce.models.tabular import MODELS
-    from betarce.runs.csv_jobs import read_task, train
-    from betarce.runs.csv_runs import job_from_run
-
     with friendly_errors(), friendly_warnings() as warned:
         _check_files(out, csv, report)
         _check_recording(context, from_run, ledger)
+        how: dict[str, Any] = {"target": target, "missing": missing or ()}
         if from_run is not None:
             _refuse_training_options(context)
-            how: dict[str, Any] = {"names": names, "missing": missing or (), "trust": trust or ()}
+            how |= {"names": names, "trust": trust or (), "limit": limit}
             if out is not None and writes_table(out):
                 where: dict[str, Any] = {"engine": engine, "address": address, "jobs": jobs}
-                return explain_files(
-                    context, from_run, data, out, target=target, limit=limit, json=json, **how, **where
-                )
+                return explain_files(context, from_run, data, out, json=json, **how, **where)
         refuse_table_options(context, data)
         if from_run is not None:
-            found = job_from_run(from_run, data, target=target, limit=limit, **how)
-            recording = Recording.open(ledger, found, expires=expires, cohort=cohort, private=private, key=key)
-            _say_extra(found.rows.extra, data, used=(names, cohort))
-            result = found.job.explain()
-            recording.record(result)
-            return _hand_out(found.job, result, found.label, (), warned, json, (out, csv, report))
-        if label is None:
-            raise InvalidInput("--label must name the column of classes; or take a run with --from.")
-        settings = explainer_settings(
-            space=space, base=base, prior=prior, models=models, jobs=jobs, max_changes=max_changes
-        )
-        check_choice("--model", model, MODELS)
-        task = read_task(
-            data, label=label, target=target, rows=rows, features=features, drop=drop or (), missing=missing or ()
-        )
-        print_findings(task.findings, data)
-        typer.echo(in_terminal(f"Training {model} on {data}, and siblings to search and certify with ..."), err=True)
-        job = train(task, model=model, limit=limit, seed=seed, delta=delta, confidence=confidence, **settings)
-        result = job.explain()
-    return _hand_out(job, result, label, task.findings, warned, json, (out, csv, report))
+            promise = {"expires": expires, "cohort": cohort, "private": private, "key": key}
+            answered = _from_run(from_run, data, ledger, how, promise)
+        else:
+            members = {"space": space, "base": base, "prior": prior, "models": models, "max_changes": max_changes}
+            settings = {"seed": seed, "delta": delta, "confidence": confidence, "limit": limit, "model": model}
+            how |= {"label": label, "rows": rows, "features": features, "drop": drop or ()}
+            answered = _trained(data, how, {**members, "jobs": jobs}, settings)
+    return _hand_out(answered, warned, json, (out, csv, report))
+
+
+class _Answered(NamedTuple):
+    """What was explained, and what there is to say about it."""
+
+    job: "Job"
+    result: "Result"
+    label: str
+    findings: Sequence["Finding"] = ()
+
+
+def _from_run(
+    run: Path, data: Path, ledger: Path | None, how: Mapping[str, Any], promise: Mapping[str, Any]
+) -> _Answered:
+    """Explain rows by a run, and put what is promised on record."""
+    from betarce.runs.csv_runs import job_from_run
+
+    found = job_from_run(run, data, **how)
+    recording = Recording.open(ledger, found, **promise)
+    _say_extra(found.rows.extra, data, used=(how["names"], promise["cohort"]))
+    result = found.job.explain()
+    recording.record(result)
+    return _Answered(found.job, result, found.label)
+
+
+def _trained(data: Path, how: Mapping[str, Any], members: Mapping[str, Any], settings: Mapping[str, Any]) -> _Answered:
+    """Train a model on a table, and explain rows of it, or others."""
+    from betarce.errors import InvalidInput
+    from betarce.models.tabular import MODELS
+    from betarce.runs.csv_jobs import read_task, train
+
+    if how["label"] is None:
+        raise InvalidInput("--label must name the column of classes; or take a run with --from.")
+    chosen = explainer_settings(**members)
+    model = check_choice("--model", settings["model"], MODELS)
+    task = read_task(data, **how)
+    print_findings(task.findings, data)
+    typer.echo(in_terminal(f"Training {model} on {data}, and siblings to search and certify with ..."), err=True)
+    job = train(task, **settings, **chosen)
+    return _Answered(job, job.explain(), how["label"], task.findings)
 
 
 def _refuse_training_options(context: typer.Context) -> None:
@@ -186,16 +205,11 @@ def _say_extra(extra: Sequence[str], data: Path, *, used: Sequence[str | None] =
 
 
 def _hand_out(
-    job: "Job",
-    result: "Result",
-    label: str,
-    findings: Sequence["Finding"],
-    warned: Mapping[str, type[Warning]],
-    json: bool,
-    files: Sequence[Path | None],
+    answered: _Answered, warned: Mapping[str, type[Warning]], json: bool, files: Sequence[Path | None]
 ) -> None:
     from betarce.errors import DegenerateSpace
 
+    job, result, label, findings = answered
     if json:
         print_json(_document(job, result, findings, warned))
     else:

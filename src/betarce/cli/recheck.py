@@ -81,6 +81,11 @@ def recheck(
             found = found if dry_run else opened.record_recheck(found, deployed=in_use)
         _write(found, json, junit)
     _print(found)
+    _judge(found, errors, warns)
+
+
+def _judge(found: "Recheck", errors: Sequence["Condition"], warns: Sequence["Condition"]) -> None:
+    """Say which conditions are met, and leave with exit code 1 if one of them is an error."""
     failed = [condition for condition in errors if condition.met(found)]
     for condition in (condition for condition in warns if condition.met(found)):
         typer.secho(f"Warning: {condition}", fg="yellow", err=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,19 @@ from betarce.safe_text import in_terminal
 if TYPE_CHECKING:
     from betarce.results.result import Result
     from betarce.runs.csv_runs import RunJob
+
+LedgerFile = Annotated[
+    Path | None, typer.Option(help="Put the answers on record as promises, in this file.", metavar="FILE")
+]
+Names = Annotated[str | None, typer.Option(help="Column of the rows that says what each is called.", metavar="COLUMN")]
+Expires = Annotated[str | None, typer.Option(help="Until when the promises bind, such as 2027-06-30.", metavar="DATE")]
+Cohort = Annotated[
+    str | None, typer.Option(help="Column of the rows with the group to report on later.", metavar="COLUMN")
+]
+Private = Annotated[bool, typer.Option("--private", help="Statements commit to the points untold.")]
+Key = Annotated[
+    Path | None, typer.Option(help="PEM file of the private key to sign the promises with.", metavar="FILE")
+]
 
 
 @dataclass(frozen=True, eq=False)
