@@ -4,6 +4,9 @@ Why certificates need fresh models
 
 The paper certifies a point with the very models that steered the search to it. Among thousands of candidates the
 closest that passes is one that those models happen to like. Fresh models tell.
+
+This is one fit with one seed, an illustration: the two forms also differ in their search and in their number of
+models. :doc:`../guarantee` measures over many fits.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 
     python tools/docstrings.py
 
-A public function or class has a summary in one sentence, a section for every parameter, an example that runs (the
-tests run them), and no section that numpydoc cannot read. Prints what is missing, one line each, and ends with 1 if
+A public function or class has a summary in one sentence, an example that runs (the tests run them), and no section
+that numpydoc cannot read or that contradicts the signature. Prints what is missing, one line each, and ends with 1 if
 anything is.
 """
 
