@@ -204,6 +204,27 @@ explain_file(brce.load(sys.argv[1]), sys.argv[2], out, target=1, n_jobs=n_jobs, 
 """
 
 
+def test_a_kill_while_the_parts_are_removed_leaves_nothing_that_looks_damaged(tmp_path, monkeypatch):
+    out, answers = tmp_path / "answers.csv", pd.DataFrame({"status": ["certified"]})
+
+    def killed(folder, **options):
+        (folder / "part-000000.csv").unlink()
+        raise KeyboardInterrupt
+
+    parts = PartFolder.beside(out, "csv", {"rows": 1})
+    parts.write(0, answers)
+    with monkeypatch.context() as patched:
+        patched.setattr("betarce.runs.part_folder.shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            parts.join(out, 1)
+    assert out.read_text() == "status\ncertified\n"
+    again = PartFolder.beside(out, "csv", {"rows": 1})
+    assert not again.has(0)
+    again.write(0, answers)
+    again.join(out, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.csv"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -49,6 +49,7 @@ class PartFolder:
             If the parts that are there belong to another job.
         """
         folder = make_folder(out.with_name(f"{out.name}.parts"))
+        shutil.rmtree(_done(folder), ignore_errors=True)
         note = folder / _JOB
         if not note.exists():
             write_whole(note, seal(job))
@@ -93,13 +94,19 @@ class PartFolder:
                 self._note(number).unlink()
                 raise CorruptFile(f"{str(part)!r} was damaged. Repeat the command: this part is answered again.")
         joined(parts, out, self.kind)
-        shutil.rmtree(self.folder)
+        # All at once: parts that are removed one by one would look damaged to whoever resumes after a kill.
+        shutil.rmtree(self.folder.rename(_done(self.folder)))
 
     def _part(self, number: int) -> Path:
         return self.folder / f"part-{number:06d}.{self.kind}"
 
     def _note(self, number: int) -> Path:
         return self.folder / f"part-{number:06d}.json"
+
+
+def _done(folder: Path) -> Path:
+    """Say what the folder of parts is called once its file is whole."""
+    return folder.with_name(f".{folder.name}.done")
 
 
 def _read(path: Path) -> dict[str, Any]:
