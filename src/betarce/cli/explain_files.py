@@ -22,9 +22,9 @@ _TABLES = (".csv", ".parquet", ".jsonl")
 _WHOLE = ("csv", "report", "ledger", "expires", "cohort", "private", "key")
 
 
-def writes_table(out: Path | None) -> bool:
+def writes_table(out: Path) -> bool:
     """Say whether answers are asked for as a table, which is written part by part."""
-    return out is not None and out.suffix.lower() in _TABLES
+    return out.suffix.lower() in _TABLES
 
 
 def refuse_table_options(context: typer.Context, data: Path) -> None:

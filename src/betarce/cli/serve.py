@@ -63,7 +63,7 @@ def _read(path: Path, rce: "BetaRCE") -> "pd.DataFrame":
     from betarce.tables.csv_file import check_column, read_csv
 
     features = rce.features_
-    texts = [str(r.name) for r in features.readings if r.levels and all(isinstance(level, str) for level in r.levels)]
+    texts = [str(reading.name) for reading in features.readings if reading.is_text]
     table = read_csv(path, texts=texts, codes=False)
     for name in features.form.names:
         check_column(table, str(name))

@@ -33,6 +33,11 @@ class Reading:
     source: int
     levels: Sequence[Any] | None = None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether all its values are text, even those that look like numbers."""
+        return self.levels is not None and all(isinstance(level, str) for level in self.levels)
+
 
 class Readable(Protocol):
     """What an ensemble asks of a feature space."""

@@ -9,7 +9,7 @@ from betarce.arrays import BoolArray, FloatArray
 from betarce.errors import BetarceError
 from betarce.ledger.disagreement import Disagreement, chances, regions_of, rows_of
 from betarce.ledger.promises import Promise
-from betarce.ledger.scoring import FeaturesOf, by_features, wanted_classes
+from betarce.ledger.scoring import FeaturesOf, accepted_classes, by_features
 from betarce.ledger.table_for_model import table_for
 from betarce.robustify import BetaRCE
 
@@ -59,10 +59,4 @@ def _fallen(run: BetaRCE, model: Any, promises: Sequence[Promise]) -> tuple[str,
 
 
 def _chances(model: Any, table: Any, promises: Sequence[Promise]) -> FloatArray:
-    classes = list(model.classes_)
-    masks = {}
-    for promise in promises:
-        wanted = tuple(wanted_classes(promise))
-        if wanted not in masks:
-            masks[wanted] = [any(label == each for each in wanted) for label in classes]
-    return chances(model, table, np.array([masks[tuple(wanted_classes(promise))] for promise in promises]))
+    return chances(model, table, accepted_classes([promise.target for promise in promises], list(model.classes_)))

@@ -49,7 +49,7 @@ def score_with_model(model: Any, promises: Sequence[Promise], features_of: Featu
         labels, why = _labels(model, table)
         known = {repr(_plain(each)) for each in getattr(model, "classes_", [])}
         for k, i in enumerate(rows):
-            wanted = wanted_classes(promises[i])
+            wanted = as_list(promises[i].target)
             unknown = [each for each in wanted if known and repr(_plain(each)) not in known]
             if labels is None:
                 reasons[i] = why
@@ -84,7 +84,7 @@ def score_with_predictions(predictions: "pd.Series[Any]", promises: Sequence[Pro
         if label is None or label != label:
             reasons[i] = f"there is no prediction for {key!r}"
         else:
-            held[i] = any(label == each or str(label) == str(each) for each in wanted_classes(promise))
+            held[i] = any(label == each or str(label) == str(each) for each in as_list(promise.target))
     return Scores(held, reasons)
 
 
@@ -105,9 +105,7 @@ def audit_breaks(run: BetaRCE, promises: Sequence[Promise], features_of: Feature
     for digest, rows in by_features(promises).items():
         features = features_of(digest)
         points: FloatArray = np.array([promises[i].point for i in rows], dtype=np.float64)
-        wanted = np.array(
-            [[any(each == label for each in wanted_classes(promises[i])) for label in classes] for i in rows]
-        )
+        wanted = accepted_classes([promises[i].target for i in rows], classes)
         try:
             if not features.reads_like(run.features_):
                 points = np.asarray(run.features_.encode(features.decode(points), what="the promises"))
@@ -128,9 +126,25 @@ def by_features(promises: Sequence[Promise]) -> dict[str, list[int]]:
     return groups
 
 
-def wanted_classes(promise: Promise) -> list[Any]:
-    """Give the classes that a promise accepts."""
-    return promise.target if isinstance(promise.target, list) else [promise.target]
+def as_list(target: Any) -> list[Any]:
+    """Give the classes that a target accepts: itself, or all that it lists."""
+    return target if isinstance(target, list) else [target]
+
+
+def accepted_classes(targets: Sequence[Any], classes: Sequence[Any]) -> BoolArray:
+    """Say for every target which of the classes it accepts; equal targets are compared once.
+
+    Examples
+    --------
+    >>> accepted_classes(["good", ["good", "fair"]], ["bad", "fair", "good"])
+    array([[False, False,  True],
+           [False,  True,  True]])
+    """
+    masks: dict[tuple[Any, ...], list[bool]] = {}
+    for labels in (tuple(as_list(target)) for target in targets):
+        if labels not in masks:
+            masks[labels] = [any(each == label for each in labels) for label in classes]
+    return np.array([masks[tuple(as_list(target))] for target in targets], dtype=bool)
 
 
 def _plain(label: Any) -> Any:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from betarce.arrays import BoolArray, FloatArray
+from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile
 from betarce.ledger.claims import Claim, Claims
+from betarce.ledger.scoring import accepted_classes
 from betarce.posterior.certificate import fingerprint
 from betarce.results.files import read_point, readable_points
 from betarce.robustify import BetaRCE
@@ -82,7 +83,7 @@ def _other_votes(asked: Sequence[tuple[Claim, FloatArray]], run: BetaRCE) -> Ite
     if not asked:
         return
     points = np.array([point for _, point in asked], dtype=np.float64)
-    wanted = np.array([_wanted(claim, run) for claim, _ in asked])
+    wanted = accepted_classes([claim.certificate.target for claim, _ in asked], run.classes_.tolist())
     agrees = run.members_.voters.agrees(points, wanted)
     explained = run.problem_.model.agrees(points, wanted)[:, 0]
     for (claim, _), now, is_target in zip(asked, agrees, explained, strict=True):
@@ -95,9 +96,3 @@ def _other_votes(asked: Sequence[tuple[Claim, FloatArray]], run: BetaRCE) -> Ite
             )
         if not is_target:
             yield f"{claim.name}: the model itself does not answer {claim.certificate.target!r}"
-
-
-def _wanted(claim: Claim, run: BetaRCE) -> BoolArray:
-    target = claim.certificate.target
-    labels = target if isinstance(target, list) else [target]
-    return np.array([any(each == label for each in labels) for label in run.classes_.tolist()])

@@ -67,11 +67,7 @@ def read_rows(path: str | os.PathLike[str], space: FeatureSpace, *, missing: Seq
         If columns are missing, all of which are named, or no row can be read.
     """
     names = list(space.form.names)
-    texts = {
-        str(reading.name)
-        for reading in space.readings
-        if reading.levels is not None and all(isinstance(level, str) for level in reading.levels)
-    }
+    texts = {str(reading.name) for reading in space.readings if reading.is_text}
     rows = read_csv(path, texts=sorted(texts), missing=missing, codes=False)
     absent = [str(name) for name in names if name not in rows.columns]
     if len(absent) == 1:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from betarce.errors import InvalidInput, require
 from betarce.features import FeatureSpace
+from betarce.features.readings import Reading
 from betarce.storage.files import check_path
 from betarce.tables.csv_parts import csv_parts
 
@@ -197,14 +198,14 @@ def as_trained(table: pd.DataFrame, features: FeatureSpace, *, what: str) -> pd.
             f"{what!r} lacks columns that the model was trained on: {', '.join(map(repr, absent))}. It has: "
             f"{', '.join(map(repr, map(str, table.columns[:20])))}{', ...' if table.shape[1] > 20 else ''}."
         )
-    levels = {reading.name: reading.levels for reading in features.readings}
-    return pd.DataFrame({name: _read(table[name], levels[name]) for name in features.form.names}, index=table.index)
+    readings = {reading.name: reading for reading in features.readings}
+    return pd.DataFrame({name: _read(table[name], readings[name]) for name in features.form.names}, index=table.index)
 
 
-def _read(column: "pd.Series[Any]", levels: Sequence[Any] | None) -> "pd.Series[Any]":
-    if levels is not None and all(isinstance(level, str) for level in levels):
+def _read(column: "pd.Series[Any]", reading: Reading) -> "pd.Series[Any]":
+    if reading.is_text:
         return column.astype(object).where(column.notna(), None)
-    if levels is not None and all(isinstance(level, bool) for level in levels):
+    if reading.levels is not None and all(isinstance(level, bool) for level in reading.levels):
         known = {"true": True, "false": False}
         return column.map(lambda value: known.get(str(value).strip().lower(), value)).astype(object)
     if pd.api.types.is_numeric_dtype(column.dtype):
