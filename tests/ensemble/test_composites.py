@@ -26,7 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from betarce import Ensemble, Network
-from betarce.ensemble.composites.calibration import Calibration, IsotonicCurve
+from betarce.ensemble.composites.calibration import Calibration
+from betarce.ensemble.composites.isotonic import IsotonicCurve
 from betarce.ensemble.intervals import UNIT, Interval
 from betarce.ensemble.stacked import StackedGroup
 from betarce.errors import SlowMembers

@@ -2,24 +2,18 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import FloatArray
 from betarce.ensemble.composites.combination import Scored
+from betarce.ensemble.composites.isotonic import IsotonicCurve, StackedCurves, read_curves, stack_curves
 from betarce.ensemble.intervals import UNIT, Interval, scored, shares
 
 _EPS = 1e-12  # what scikit-learn adds to a probability before it takes the logarithm
 _FLAT = 1e-9
-
-
-class IsotonicCurve(NamedTuple):
-    """A curve that is linear between points and flat beyond them."""
-
-    x: FloatArray
-    y: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +75,17 @@ class Calibrations:
     def probabilities(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Interval:
         """Give the mean of the folds."""
         curved = [self._curved(answer, fold, members) for fold, answer in enumerate(answers)]
-        if answers[0].low.shape[-1] > 1:
+        binary = answers[0].low.shape[-1] == 1
+        if not binary:
             curved = [self._normalised(each) for each in curved]
-        mean = Interval(*(np.sum(sides, axis=0) / len(curved) for sides in zip(*curved, strict=True)))
-        wide = mean.widened(self.unit)
-        if answers[0].low.shape[-1] > 1 or self.method != "isotonic" or self.unit > UNIT:
+        wide = Interval(*(_total(sides) / len(curved) for sides in zip(*curved, strict=True))).widened(self.unit)
+        if not binary or self.method != "isotonic" or self.unit > UNIT:
             return wide
-        known = np.all([each.low == each.high for each in curved], axis=0)
+        unknown = curved[0].low != curved[0].high
+        for each in curved[1:]:
+            unknown |= each.low != each.high
         exact = _settled([each.low for each in curved])
-        return Interval(np.where(known, exact, wide.low), np.where(known, exact, wide.high))
+        return Interval(np.where(unknown, wide.low, exact), np.where(unknown, wide.high, exact))
 
     def gradients(self, answers: Sequence[FloatArray]) -> list[FloatArray]:
         """Give the gradient of the log-odds in each fold's answer."""
@@ -118,16 +114,19 @@ class Calibrations:
         return Interval(expit(np.minimum(*ends) - slack), expit(np.maximum(*ends) + slack)).widened(self.unit)
 
     def _interpolated(self, answer: Interval, fold: int, members: slice) -> Interval:
-        n = len(answer.low)
-        both = np.concatenate(answer)
-        curved = np.empty(both.shape)
-        for j, curves in enumerate(self.curves[members]):
-            for output, (x, y) in enumerate(curves[fold]):
-                curved[:, j, output] = np.interp(both[:, j, output], x, y)
-        low, high = curved[:n], curved[n:]
+        shape = answer.low.shape
+        curves = self._by_fold[fold]
+        first = members.indices(len(self.curves))[0] * shape[-1]
+        low, high = (read_curves(side.reshape(len(side), -1), curves, first).reshape(shape) for side in answer)
         # Where both ends lie on one flat piece, the value is known to the bit.
-        slack = np.where(low == high, 0.0, self.unit)
+        slack = self.unit * (low != high)
         return Interval(low - slack, high + slack)
+
+    @cached_property
+    def _by_fold(self) -> list[StackedCurves]:
+        """The curves of all members and outputs, fold by fold."""
+        n_folds = len(self.curves[0])
+        return [stack_curves([curve for member in self.curves for curve in member[fold]]) for fold in range(n_folds)]
 
     def _normalised(self, curved: Interval) -> Interval:
         """Divide by the sum; uniform where all classes have zero for sure."""
@@ -149,5 +148,14 @@ def _settled(folds: Sequence[FloatArray]) -> FloatArray:
         second += fold
     first /= len(folds)
     second /= len(folds)
-    above = np.maximum(second, np.nextafter(0.5, 1.0))
-    return np.asarray(np.where(second > first, above, np.minimum(second, 0.5)))
+    wins = second > first
+    np.minimum(second, 0.5, out=second, where=~wins)
+    np.maximum(second, np.nextafter(0.5, 1.0), out=second, where=wins)
+    return np.asarray(second)
+
+
+def _total(parts: Sequence[FloatArray]) -> FloatArray:
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class Response:
     def ask(self, kernel: Kernel, X: FloatArray, members: slice) -> Interval:
         """Give the answers: shape (n, m, 1) for two classes and for labels, else (n, m, classes)."""
         if self.kind == "probabilities":
-            assert isinstance(kernel, ProbabilityKernel)
-            return kernel.probabilities(X, members).widened(self.unit)
+            # No `isinstance` of a protocol: it is slow, and asked all the time.
+            return cast(ProbabilityKernel, kernel).probabilities(X, members).widened(self.unit)
         scores, doubt = evaluated(kernel, X, members)
         if self.kind == "labels":
             return self._labels(scores, np.asarray(doubt))
@@ -85,8 +85,9 @@ class Response:
         else:
             codes, best = scores.argmax(axis=2), np.partition(scores, -2, axis=2)
             gap, doubt = best[..., -1] - best[..., -2], 2 * doubt
-        labels = np.where(gap > doubt, self.labels[codes], np.nan)[..., np.newaxis]
-        return Interval(labels, labels)
+        labels = self.labels.take(codes)
+        labels[~(gap > doubt)] = np.nan
+        return Interval(labels[..., np.newaxis], labels[..., np.newaxis])
 
     def gradient(self, answer: FloatArray) -> FloatArray | float:
         """Give the gradient of the answers of two classes in the scores."""

@@ -92,18 +92,23 @@ class HardVoting:
     def scored(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Scored:
         """Give the lead in votes; of equal counts, the first class wins."""
         weights = self.weights[:, members]
-        # Added up in the order of the voters, as `bincount` does: equal counts are equal to the bit.
-        votes = np.zeros((*answers[0].low.shape[:2], self.n_classes))
-        for weight, answer in zip(weights, answers, strict=True):
-            labels = answer.low
-            votes += np.where(np.isnan(labels), np.nan, weight * (labels == np.arange(self.n_classes)))
+        labels = [answer.low[..., 0] for answer in answers]
+        votes = [_counted(labels, weights[..., 0], code) for code in range(self.n_classes)]
         total = weights.sum(axis=0)
+        unknown = np.isnan(labels[0])
+        for each in labels[1:]:
+            unknown |= np.isnan(each)
         if self.n_classes == 2:
-            lead = votes[..., 1] - votes[..., 0]
-            return np.where(lead == 0, -_TIE, lead / total[..., 0]), np.zeros(lead.shape)
-        first = votes.argmax(axis=-1)[..., np.newaxis]
-        np.put_along_axis(votes, first, np.take_along_axis(votes, first, axis=-1) + _TIE * total, axis=-1)
-        return votes / total, np.zeros(votes.shape[:2])
+            lead = votes[1] - votes[0]
+            scores = lead / total[:, 0]
+            scores[lead == 0] = -_TIE
+        else:
+            scores = np.stack(votes, axis=-1)
+            first = scores.argmax(axis=-1)[..., np.newaxis]
+            np.put_along_axis(scores, first, np.take_along_axis(scores, first, axis=-1) + _TIE * total, axis=-1)
+            scores /= total
+        scores[unknown] = np.nan
+        return scores, np.zeros(unknown.shape)
 
     def probabilities(self, answers: Sequence[Interval], X: FloatArray, members: slice) -> Interval:
         """Refuse: labels have no probabilities."""
@@ -116,3 +121,11 @@ class HardVoting:
     def slopes(self, X: FloatArray, weights: FloatArray) -> float:
         """Refuse: labels have no gradient."""
         raise NotImplementedError("votes by label have no gradient; see `is_smooth`")
+
+
+def _counted(labels: Sequence[FloatArray], weights: FloatArray, code: int) -> FloatArray:
+    """Add up the weights of the voters for a class in their order, as `bincount` does: ties are ties to the bit."""
+    votes = (labels[0] == code) * weights[0]
+    for label, weight in zip(labels[1:], weights[1:], strict=True):
+        votes += (label == code) * weight
+    return np.asarray(votes)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from betarce.ensemble.composites.calibration import Calibration, IsotonicCurve
+from betarce.ensemble.composites.calibration import Calibration
+from betarce.ensemble.composites.isotonic import IsotonicCurve
 from betarce.ensemble.composites.voting import Voting
 from betarce.ensemble.decision_threshold import DecisionThreshold
 from betarce.ensemble.unreadable import Unreadable

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.ensemble.compilation import compile_functions
 from betarce.ensemble.preprocessing.raw_splits import SplitColumns
 from betarce.ensemble.trees.forest_arrays import ForestArrays, split_levels
 
@@ -176,16 +177,8 @@ def walked_form(forest: ForestArrays) -> WalkedForest:
 @cache
 def compiled() -> tuple[Any, Any, Any, Any] | None:
     """Compile `locate_numbers`, `locate_codes`, `masked_sums` and `walked_sums`; None without numba."""
-    try:
-        import numba
-    except ImportError:
-        return None
-    functions = (locate_numbers, locate_codes, masked_sums, walked_sums)
-    try:
-        found = [numba.njit(nogil=True, cache=True)(function) for function in functions]
-    except RuntimeError:  # no folder for the cache of compiled code
-        found = [numba.njit(nogil=True)(function) for function in functions]
-    return found[0], found[1], found[2], found[3]
+    functions = compile_functions(locate_numbers, locate_codes, masked_sums, walked_sums)
+    return None if functions is None else (functions[0], functions[1], functions[2], functions[3])
 
 
 def locate_numbers(X: FloatArray, source: IntArray, missing_right: BoolArray, cuts: Cuts, places: IntArray) -> None:
