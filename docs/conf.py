@@ -40,6 +40,7 @@ myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"
 myst_heading_anchors = 4
 
 # The reference
+smartquotes = False  # options keep their two dashes, and code its quotes
 default_role = "py:obj"  # names in docstrings link where they can
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings have the types
@@ -53,6 +54,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",  # the others are shown, and run by the tests: they are long or need other libraries
     "abort_on_example_error": True,
+    "capture_repr": (),  # what is printed is shown; what a plot returns is not
+    "thumbnail_size": (480, 300),
     "download_all_examples": False,
     "image_scrapers": ("matplotlib",),
     "matplotlib_animations": False,
@@ -74,6 +77,8 @@ html_title = "betarce"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/mark.svg"
+html_context = {"default_mode": "auto"}
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
@@ -86,7 +91,7 @@ html_theme_options = {
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "logo": {"text": "betarce"},
+    "logo": {"text": "betarce", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -19,7 +19,9 @@ from sklearn.preprocessing import StandardScaler
 import betarce as brce
 
 loans = brce.datasets.load_loan(n=900).numeric()
-table = loans.X[["income", "debt", "savings", "loan_amount", "late_payments"]].astype(float)
+table = loans.X[["income", "debt", "savings", "loan_amount", "late_payments"]].astype(
+    float
+)
 train, y, applicants = table[:700], np.asarray(loans.y[:700]), table[700:]
 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, y)
 rejected = applicants[model.predict(applicants) == 0][:4]
@@ -32,11 +34,15 @@ def frame(rows):
 
 def robust_by(base):
     """Make the points of any base robust, and check what is promised of every one of them."""
-    rce = brce.BetaRCE(model, base=base, features=rules, delta=0.9, confidence=0.95, random_state=0).fit(train, y)
+    rce = brce.BetaRCE(
+        model, base=base, features=rules, delta=0.9, confidence=0.95, random_state=0
+    ).fit(train, y)
     result = rce.explain(rejected, target=1)
     print(result)
     print(result.changes().to_string(), "\n")
-    assert all(item.status == "certified" for item in result), [item.reason for item in result]
+    assert all(item.status == "certified" for item in result), [
+        item.reason for item in result
+    ]
     assert (model.predict(result.robust) == 1).all()
     assert (result.robust["late_payments"] == rejected["late_payments"]).all()
     assert (result.robust["income"] >= rejected["income"]).all()
@@ -60,13 +66,19 @@ else:
 
     def ask_nice(x, _model, target):
         """Give NICE's counterfactual for one row; the target is a list of class codes."""
-        return nice.explain(x.to_numpy(dtype=float, copy=True)[None], target_class=[int(target)])[0]
+        return nice.explain(
+            x.to_numpy(dtype=float, copy=True)[None], target_class=[int(target)]
+        )[0]
 
     rce, result = robust_by(ask_nice)
-    points = frame([ask_nice(x, model, 1) for _, x in rejected.iterrows()]).set_index(rejected.index)
-    print(rce.certify(points, target=1).to_frame().to_string(), "\n")  # as they are: how many survive retraining?
+    points = frame([ask_nice(x, model, 1) for _, x in rejected.iterrows()]).set_index(
+        rejected.index
+    )
+    # As they are: how many survive retraining?
+    print(rce.certify(points, target=1).to_frame().to_string(), "\n")
     again = rce.explain(rejected, target=1, base_points=points)
-    pd.testing.assert_frame_equal(again.robust, result.robust)  # the same bases, the same answer
+    # The same bases, the same answer.
+    pd.testing.assert_frame_equal(again.robust, result.robust)
 
 
 # %%
@@ -79,10 +91,14 @@ def wachter(x, model, target):
     start = x.to_numpy(dtype=float)
 
     def loss(step):
-        p = model.predict_proba(frame((start + step * spread)[None]))[0, list(model.classes_).index(target)]
+        p = model.predict_proba(frame((start + step * spread)[None]))[
+            0, list(model.classes_).index(target)
+        ]
         return np.abs(step).sum() + 200 * max(0.0, 0.55 - p)
 
-    found = minimize(loss, np.full(len(start), 0.1), method="Powell", bounds=[(-3, 3)] * len(start))
+    found = minimize(
+        loss, np.full(len(start), 0.1), method="Powell", bounds=[(-3, 3)] * len(start)
+    )
     return pd.Series(start + found.x * spread, index=x.index)
 
 

@@ -31,9 +31,14 @@ train, applicants = table[:1100], table[1100:]
 # %%
 # 2. The model takes the table as it is. The bank approves only above 60 %, not above one half.
 names = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-encode = ColumnTransformer([("names", names, ["purpose", "housing", "education"])], remainder="passthrough")
+encode = ColumnTransformer(
+    [("names", names, ["purpose", "housing", "education"])], remainder="passthrough"
+)
 model = FixedThresholdClassifier(
-    make_pipeline(encode, HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=8)), threshold=0.6
+    make_pipeline(
+        encode, HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=8)
+    ),
+    threshold=0.6,
 )
 
 # %%
@@ -56,7 +61,15 @@ rules = {
 
 # %%
 # 4. Fit: the model is trained, then retrained on bootstrapped rows, once to search with and once to certify with.
-rce = brce.BetaRCE(model, features=rules, base=None, delta=0.9, confidence=0.95, random_state=0, n_jobs=2)
+rce = brce.BetaRCE(
+    model,
+    features=rules,
+    base=None,
+    delta=0.9,
+    confidence=0.95,
+    random_state=0,
+    n_jobs=2,
+)
 rce.fit(train, loans.y[:1100])
 print(rce.features_.describe().to_string(), "\n")
 
@@ -64,11 +77,15 @@ print(rce.features_.describe().to_string(), "\n")
 # 5. Explain ten applicants at once. One of them tells us more: she cannot borrow less.
 rejected = applicants[rce.model_.predict(applicants) == 0][:10]
 first = rejected.index[0]
-result = rce.explain(rejected, target=1, overrides={first: {"loan_amount": brce.immutable()}})
+result = rce.explain(
+    rejected, target=1, overrides={first: {"loan_amount": brce.immutable()}}
+)
 print(result)
 print(result.changes().to_string(), "\n")
 for item in result:
-    print(f"{item.name}: {item.certificate if item.status == 'certified' else item.reason}")
+    print(
+        f"{item.name}: {item.certificate if item.status == 'certified' else item.reason}"
+    )
 
 # %%
 # 6. What is handed out is what was certified: same dtypes, allowed values, and the real model says yes.

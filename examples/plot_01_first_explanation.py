@@ -18,8 +18,19 @@ train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
 # %%
 # The model is any classifier; the space says how it may be retrained. ``fit`` trains it and its siblings.
 model = make_pipeline(StandardScaler(), LogisticRegression())
-rules = {"age": brce.immutable(), "late_payments": brce.immutable(), "employment_years": brce.immutable()}
-rce = brce.BetaRCE(model, space=brce.Bootstrap(), delta=0.9, confidence=0.95, features=rules, random_state=0)
+rules = {
+    "age": brce.immutable(),
+    "late_payments": brce.immutable(),
+    "employment_years": brce.immutable(),
+}
+rce = brce.BetaRCE(
+    model,
+    space=brce.Bootstrap(),
+    delta=0.9,
+    confidence=0.95,
+    features=rules,
+    random_state=0,
+)
 rce.fit(train, y)
 
 # %%

@@ -20,13 +20,18 @@ rejected = applicants[model.predict(applicants) == 0][:15]
 
 # %%
 # Rules are joined by ``&``. A column without a rule may take every value that the training table has.
-fixed = {name: brce.immutable() for name in ("age", "employment_years", "late_payments")}
+fixed = {
+    name: brce.immutable() for name in ("age", "employment_years", "late_payments")
+}
 amounts = {
     "income": brce.increase_only() & brce.integer(step=500),
     "savings": brce.increase_only() & brce.integer(step=100),
     "debt": brce.decrease_only() & brce.integer(step=100),
 }
-limits = {"income": amounts["income"] & brce.at_most(5_000), "loan_amount": brce.at_most(5_000)}
+limits = {
+    "income": amounts["income"] & brce.at_most(5_000),
+    "loan_amount": brce.at_most(5_000),
+}
 sets = {
     "no rules": {},
     "nobody gets younger": fixed,
@@ -34,7 +39,9 @@ sets = {
     "and at most 5,000": fixed | amounts | limits,
 }
 results = {
-    name: brce.BetaRCE(model, features=rules, n_models="few", random_state=0).fit(train, y).explain(rejected, target=1)
+    name: brce.BetaRCE(model, features=rules, n_models="few", random_state=0)
+    .fit(train, y)
+    .explain(rejected, target=1)
     for name, rules in sets.items()
 }
 print(results["and at most 5,000"].changes().head(8).to_string())
@@ -46,5 +53,9 @@ for height, result in enumerate(results.values()):
     distances = result.to_frame()[("result", "distance_to_original")].astype(float)
     ax.plot(distances, np.full(len(distances), height), "o", alpha=0.5)
     ax.plot(distances.mean(), height, "k|", markersize=20)
-ax.set(yticks=range(len(results)), yticklabels=results, xlabel="distance from the applicant (L1, in ranges)")
+ax.set(
+    yticks=range(len(results)),
+    yticklabels=results,
+    xlabel="distance from the applicant (L1, in ranges)",
+)
 ax.invert_yaxis()

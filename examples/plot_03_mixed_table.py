@@ -39,7 +39,9 @@ rules = {
     "purpose": brce.transitions({"business": ["other"], "car": ["other"]}),
     "term_months": brce.one_of([12, 24, 36, 48, 60, 72, 84]),
 }
-rce = brce.BetaRCE(model, features=rules, max_changes=3, n_models="few", random_state=0).fit(train, y)
+rce = brce.BetaRCE(
+    model, features=rules, max_changes=3, n_models="few", random_state=0
+).fit(train, y)
 print(rce.features_.describe().to_string())
 
 # %%

@@ -25,7 +25,9 @@ rce = brce.BetaRCE(model, delta=0.9, random_state=0).fit(X, y)
 rows = X.iloc[[10, 30, 60, 95]]
 targets = ["versicolor", {"versicolor", "virginica"}, "virginica", "setosa"]
 result = rce.explain(rows, target=targets)
-print(result.to_frame()["result"][["target", "status", "n_agree", "n_models"]].to_string())
+print(
+    result.to_frame()["result"][["target", "status", "n_agree", "n_models"]].to_string()
+)
 
 # %%
 # An arrow leads from each row to its certified point. Colours are the classes that the model gives.
@@ -33,11 +35,20 @@ figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 xs, ys = np.meshgrid(np.linspace(0.8, 7.1, 120), np.linspace(0, 2.7, 120))
 grid = rce.model_.predict(type(X)({X.columns[0]: xs.ravel(), X.columns[1]: ys.ravel()}))
 codes = np.searchsorted(rce.classes_, grid).reshape(xs.shape)
-ax.contourf(xs, ys, codes, levels=[-0.5, 0.5, 1.5, 2.5], colors=["#c6dbef", "#fdd0a2", "#c7e9c0"])
+ax.contourf(
+    xs,
+    ys,
+    codes,
+    levels=[-0.5, 0.5, 1.5, 2.5],
+    colors=["#c6dbef", "#fdd0a2", "#c7e9c0"],
+)
 ax.plot(*X.to_numpy().T, ".", color="0.6")
 for item in result:
     if item.status == "certified":
         ax.annotate(
-            "", item.robust.astype(float), item.original.astype(float), arrowprops={"arrowstyle": "->", "lw": 2}
+            "",
+            item.robust.astype(float),
+            item.original.astype(float),
+            arrowprops={"arrowstyle": "->", "lw": 2},
         )
 ax.set(xlabel=X.columns[0], ylabel=X.columns[1])

@@ -14,7 +14,9 @@ import betarce as brce
 
 loans = brce.datasets.load_loan(n=500).numeric()
 train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
-rce = brce.BetaRCE(make_pipeline(StandardScaler(), LogisticRegression()), random_state=0).fit(train, y)
+rce = brce.BetaRCE(
+    make_pipeline(StandardScaler(), LogisticRegression()), random_state=0
+).fit(train, y)
 rejected = applicants[rce.model_.predict(applicants) == 0]
 
 # %%

@@ -23,16 +23,26 @@ rejected = applicants[model.predict(applicants) == 0][:20]
 guarantee = brce.Guarantee(delta=0.9, confidence=0.95)
 sizes = [29, 46, 103, 208]
 for size in sizes:
-    print(f"{guarantee.quorum(size)} of {size}: a share of {guarantee.quorum(size) / size:.3f}")
+    print(
+        f"{guarantee.quorum(size)} of {size}: a share of {guarantee.quorum(size) / size:.3f}"
+    )
 
 # %%
 mean_distances = []
 for size in sizes:
     rce = brce.BetaRCE(model, n_models=(15, size), random_state=0).fit(train, y)
-    distances = rce.explain(rejected, target=1).to_frame()[("result", "distance_to_original")].astype(float)
+    distances = (
+        rce.explain(rejected, target=1)
+        .to_frame()[("result", "distance_to_original")]
+        .astype(float)
+    )
     mean_distances.append(np.nanmean(distances))
 
 # %%
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.plot(sizes, mean_distances, "o-")
-ax.set(xlabel="certifying members", ylabel="mean distance from the applicant", ylim=(0, None))
+ax.set(
+    xlabel="certifying members",
+    ylabel="mean distance from the applicant",
+    ylim=(0, None),
+)

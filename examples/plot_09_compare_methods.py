@@ -19,7 +19,16 @@ rejected = applicants[model.predict(applicants) == 0][:15]
 # %%
 # ``betarce-paper`` is the paper's search, certified by the models that steered it.
 comparison = brce.compare(
-    ["growing-spheres", "nice", "face", "wachter", "roar", "robx", "betarce-paper", "betarce"],
+    [
+        "growing-spheres",
+        "nice",
+        "face",
+        "wachter",
+        "roar",
+        "robx",
+        "betarce-paper",
+        "betarce",
+    ],
     model,
     "bootstrap",
     train,

@@ -25,7 +25,10 @@ class Neighbours(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        away = np.abs(np.asarray(X, dtype=float)[:, None] / self.spread_ - self.rows_ / self.spread_).sum(axis=2)
+        away = np.abs(
+            np.asarray(X, dtype=float)[:, None] / self.spread_
+            - self.rows_ / self.spread_
+        ).sum(axis=2)
         nearest = np.argpartition(away, 9, axis=1)[:, :9]
         return (self.labels_[nearest].mean(axis=1) > 0.5).astype(int)
 
@@ -35,7 +38,9 @@ class Neighbours(ClassifierMixin, BaseEstimator):
 loans = brce.datasets.load_loan(n=300).numeric()
 table = loans.X[["income", "debt", "savings", "loan_amount"]]
 train, y, applicants = table[:200], loans.y[:200], table[200:]
-rce = brce.BetaRCE(Neighbours(), delta=0.8, confidence=0.9, n_models=(10, 38), random_state=0)
+rce = brce.BetaRCE(
+    Neighbours(), delta=0.8, confidence=0.9, n_models=(10, 38), random_state=0
+)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", brce.errors.SlowMembers)
     rce.fit(train, y)
@@ -49,6 +54,9 @@ figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.scatter(train["debt"], train["savings"], c=y, cmap="coolwarm_r", s=12, alpha=0.6)
 for item in result:
     if item.status == "certified":
-        start, end = (row[["debt", "savings"]].astype(float) for row in (item.original, item.robust))
+        start, end = (
+            row[["debt", "savings"]].astype(float)
+            for row in (item.original, item.robust)
+        )
         ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "lw": 2})
 ax.set(xlabel="debt", ylabel="savings", title="blue: approved, red: rejected")

@@ -21,12 +21,23 @@ train, y, applicants = loans.X[:1600], np.asarray(loans.y[:1600]), loans.X[1600:
 # 48 models, each trained on what one branch had seen.
 rng = np.random.default_rng(0)
 branches = [rng.choice(len(train), size=400, replace=False) for _ in range(48)]
-models = [make_pipeline(StandardScaler(), LogisticRegression()).fit(train.iloc[rows], y[rows]) for rows in branches]
-print(f"33 of them can certify {brce.Guarantee(confidence=0.95).max_delta(33):.3f} at most")
+models = [
+    make_pipeline(StandardScaler(), LogisticRegression()).fit(train.iloc[rows], y[rows])
+    for rows in branches
+]
+print(
+    f"33 of them can certify {brce.Guarantee(confidence=0.95).max_delta(33):.3f} at most"
+)
 
 # %%
 # The first is the model explained; 15 steer, 32 decide, all must agree for delta 0.9.
-rce = brce.BetaRCE(models[0], space=brce.Given(models[1:]), n_models=(15, 32), delta=0.9, random_state=0)
+rce = brce.BetaRCE(
+    models[0],
+    space=brce.Given(models[1:]),
+    n_models=(15, 32),
+    delta=0.9,
+    random_state=0,
+)
 rce.fit(train, y)
 rejected = applicants[rce.model_.predict(applicants) == 0][:12]
 result = rce.explain(rejected, target=1)

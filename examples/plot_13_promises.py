@@ -31,9 +31,15 @@ ledger.record(result, run=rce)
 rng = np.random.default_rng(0)
 for month in ("2026-01", "2026-02"):
     rows = rng.integers(len(train), size=len(train))
-    print(ledger.recheck(model.fit(train.iloc[rows], y[rows]), run=rce, name=month), "\n")
+    print(
+        ledger.recheck(model.fit(train.iloc[rows], y[rows]), run=rce, name=month), "\n"
+    )
 
-turned = np.where((train["savings"] > train["savings"].quantile(0.6)) & (rng.random(len(y)) < 0.5), 1 - y, y)
+turned = np.where(
+    (train["savings"] > train["savings"].quantile(0.6)) & (rng.random(len(y)) < 0.5),
+    1 - y,
+    y,
+)
 print(ledger.recheck(model.fit(train, turned), run=rce, name="2026-03", deployed=True))
 
 # %%

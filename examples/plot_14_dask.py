@@ -19,7 +19,11 @@ import betarce as brce
 
 loans = brce.datasets.load_loan(n=1000).numeric()
 train, y, applicants = loans.X[:400], loans.y[:400], loans.X[400:]
-rce = brce.BetaRCE(make_pipeline(StandardScaler(), LogisticRegression()), n_models="few", random_state=0).fit(train, y)
+rce = brce.BetaRCE(
+    make_pipeline(StandardScaler(), LogisticRegression()),
+    n_models="few",
+    random_state=0,
+).fit(train, y)
 rejected = applicants[rce.model_.predict(applicants) == 0]
 
 # %%
@@ -29,7 +33,9 @@ with (
     Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None),
     parallel_config(backend="dask", scatter=[rce]),
 ):
-    answers = Parallel()(delayed(brce.BetaRCE.explain)(rce, part, target=1) for part in parts)
+    answers = Parallel()(
+        delayed(brce.BetaRCE.explain)(rce, part, target=1) for part in parts
+    )
 together = pd.concat([answer.to_frame() for answer in answers])
 print(together["result"]["status"].value_counts().to_string())
 

@@ -16,7 +16,11 @@ from sklearn.preprocessing import StandardScaler
 import betarce as brce
 
 loans = brce.datasets.load_loan(n=500).numeric()
-train, y, applicants = loans.X[:350].astype(float), loans.y[:350], loans.X[350:].astype(float)
+train, y, applicants = (
+    loans.X[:350].astype(float),
+    loans.y[:350],
+    loans.X[350:].astype(float),
+)
 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, y)
 rejected = applicants[model.predict(applicants) == 0][:15]
 centre = train[np.asarray(y) == 1].mean()
@@ -32,8 +36,13 @@ def towards_the_average(x, model, target):
 
 # %%
 # As ready-made points, for instance from a file: would they survive retraining as they are?
-points = pd.DataFrame([towards_the_average(x, model, 1) for _, x in rejected.iterrows()], index=rejected.index)
-rce = brce.BetaRCE(model, base=towards_the_average, n_models="few", random_state=0).fit(train, y)
+points = pd.DataFrame(
+    [towards_the_average(x, model, 1) for _, x in rejected.iterrows()],
+    index=rejected.index,
+)
+rce = brce.BetaRCE(model, base=towards_the_average, n_models="few", random_state=0).fit(
+    train, y
+)
 before = rce.certify(points, target=1).to_frame()
 print(before.head().to_string())
 
@@ -46,8 +55,20 @@ print(result)
 figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 after = result.to_frame()["result"]
 places = np.arange(len(after))
-ax.bar(places - 0.2, before["n_agree"], width=0.4, color="tab:orange", label="as recommended")
-ax.bar(places + 0.2, after["n_agree"].astype(float), width=0.4, color="tab:blue", label="made robust")
+ax.bar(
+    places - 0.2,
+    before["n_agree"],
+    width=0.4,
+    color="tab:orange",
+    label="as recommended",
+)
+ax.bar(
+    places + 0.2,
+    after["n_agree"].astype(float),
+    width=0.4,
+    color="tab:blue",
+    label="made robust",
+)
 ax.axhline(rce.guarantee_.quorum(46), color="black", linewidth=1, label="quorum")
 ax.set(xlabel="applicant", ylabel="certifying members that agree")
 ax.legend(loc="lower right")

@@ -17,7 +17,12 @@ from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
 import betarce as brce
-from betarce.paper.figures.step_pictures import Scene, candidate_kinds, draw_ladder, draw_shells
+from betarce.paper.figures.step_pictures import (
+    Scene,
+    candidate_kinds,
+    draw_ladder,
+    draw_shells,
+)
 from betarce.paper.figures.steps import (
     RecordedDepth,
     RecordedPredicate,
@@ -39,7 +44,9 @@ SEED = 31  # with this radius: five shells, which fit in the picture
 # 1. Two moons, a small network, and bootstrapped siblings of it: some to search with, others to certify with.
 X, y = make_moons(160, noise=0.25, random_state=1)
 model = MLPClassifier((12,), solver="lbfgs", alpha=0.3, max_iter=300, random_state=0)
-rce = brce.BetaRCE(model, delta=0.8, confidence=0.9, random_state=0, verbose=-1).fit(X, y)
+rce = brce.BetaRCE(model, delta=0.8, confidence=0.9, random_state=0, verbose=-1).fit(
+    X, y
+)
 members, voters, features = rce.members_.search, rce.members_.certifying, rce.features_
 quorum = rce.guarantee_.quorum(len(members))
 target = accepted(1, rce.classes_, 1)
@@ -67,16 +74,26 @@ scene = Scene(
 # %%
 # 3. The paper's search, few candidates a shell so that each can be seen.
 task = Task(base, features, features.box(base), seeds=[SEED])
-goal = MembersGoal(rce.problem_, members, target, quorum=quorum, scales=margin_scales(rce.problem_, members))
+goal = MembersGoal(
+    rce.problem_,
+    members,
+    target,
+    quorum=quorum,
+    scales=margin_scales(rce.problem_, members),
+)
 sought = RecordedPredicate(goal.is_robust)
 spheres = brce.GrowingSpheresSearch(initial_radius=RADIUS, n_candidates=10)
 found = spheres.find(task, sought)
 candidates = sought.frame()
-valid = rce.problem_.is_target(candidates[["x1", "x2"]].to_numpy(), np.repeat(target, len(candidates), axis=0))
+valid = rce.problem_.is_target(
+    candidates[["x1", "x2"]].to_numpy(), np.repeat(target, len(candidates), axis=0)
+)
 candidates["kind"] = candidate_kinds(candidates["hit"], valid)
 shells = shells_frame(candidates, initial_radius=RADIUS)
 print(shells.to_string(index=False))
-print(f"{voters.votes(found.points, 1)[0]} of {len(voters)} fresh members agree with what was found.\n")
+print(
+    f"{voters.votes(found.points, 1)[0]} of {len(voters)} fresh members agree with what was found.\n"
+)
 
 # %%
 # 4. The frontier: climb, place rungs, move them closer; then the certifying members walk down.
@@ -91,11 +108,17 @@ print(ladder.round(3).to_string(index=False), "\n")
 
 # %%
 # 5. The pictures.
-out = Path(sys.argv[1]) if __name__ == "__main__" and len(sys.argv) == 2 else Path(mkdtemp(prefix="betarce-steps-"))
+out = (
+    Path(sys.argv[1])
+    if __name__ == "__main__" and len(sys.argv) == 2
+    else Path(mkdtemp(prefix="betarce-steps-"))
+)
 out.mkdir(parents=True, exist_ok=True)
 pictures = {
     "growing_spheres_steps": draw_shells(scene, candidates, shells, found.points[0]),
-    "frontier_steps": draw_ladder(scene, climb, path_frame(climb), ladder, voter_quorum),
+    "frontier_steps": draw_ladder(
+        scene, climb, path_frame(climb), ladder, voter_quorum
+    ),
 }
 for name, figure in pictures.items():
     print(f"Wrote {save_png(figure, out / f'{name}.png')}")

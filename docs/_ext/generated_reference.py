@@ -97,7 +97,7 @@ def options_table(command: Any) -> list[str]:
         shown = f" Default: `{default}`." if default not in (None, False, (), []) and "..." not in str(default) else ""
         needed = " **Required.**" if parameter.required else ""
         rows.append(f"| `{form.strip('{}')}` | {in_cell(getattr(parameter, 'help', None) or '')}{needed}{shown} |")
-    return ["", "| | |", "|---|---|", *rows, ""]
+    return ["", "| option | what it does |", "|---|---|", *rows, ""]
 
 
 def commands_page() -> str:
