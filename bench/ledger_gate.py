@@ -70,12 +70,12 @@ class Deployments:
         self.audit_broken = ~self.rce.members_.audit.agrees(self.points, self.target)
         self.frame = self.rce.features_.decode(self.points)
 
-    def fires(self, model: object) -> tuple[bool, bool]:
-        """Say whether the gate fires for a new model, and whether it would by promises alone."""
+    def fires(self, model: object) -> tuple[bool, bool, float]:
+        """Say whether the gate fires for a new model, whether it would by promises alone, and what share breaks."""
         broken = np.asarray(model.predict(self.frame)) != self.target
         departure, others = departures(self.rce, model, self.rce.members_.audit)
         both = rank(broken, self.audit_broken, departure=departure, audit_departures=others)
-        return both.beyond, rank(broken, self.audit_broken).beyond
+        return both.beyond, rank(broken, self.audit_broken).beyond, both.share
 
     def trained(self, table: Table, seed: int) -> object:
         """Train the recipe on another table."""
@@ -96,9 +96,9 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=15, help="models of each kind of change per run")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    fired: dict[str, list[tuple[bool, bool]]] = {}
+    fired: dict[str, list[tuple[bool, bool, float]]] = {}
 
-    def note(kind: str, outcome: tuple[bool, bool]) -> None:
+    def note(kind: str, outcome: tuple[bool, bool, float]) -> None:
         fired.setdefault(kind, []).append(outcome)
 
     for run in range(asked.seed, asked.seed + asked.runs):
@@ -116,8 +116,11 @@ def main() -> None:
             note("new rows of the same population", made.fires(made.trained(new_rows(made.table, seed), seed)))
     space = [each for kind, found in fired.items() if kind.startswith("declared") for each in found]
     for kind, found in {**fired, "declared space, all runs": space}.items():
-        both, alone = np.mean(found, axis=0)
-        print(f"{kind:36s} fires in {both:6.1%} of {len(found):3d} deployments; by promises alone in {alone:6.1%}")
+        both, alone, share = np.mean(found, axis=0)
+        print(
+            f"{kind:36s} fires in {both:6.1%} of {len(found):3d} deployments; by promises alone in {alone:6.1%}; "
+            f"breaks {share:5.1%} of the promises"
+        )
 
 
 if __name__ == "__main__":

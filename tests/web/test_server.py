@@ -1,6 +1,7 @@
 """The local server without a socket: who may ask, what is answered, and that nothing personal leaks."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
@@ -298,6 +299,13 @@ def test_no_address_breaks_the_server(client, path):
     quoted = "".join(f"%{byte:02X}" for byte in path.encode("utf-8", "replace"))
     for place in ("", "api/row/", "assets/", "api/promise/"):
         assert client.get(f"http://{HOST}/{TOKEN}/{place}{quoted}").status_code < 500
+
+
+def test_questions_asked_at_once_get_the_answers_that_they_get_alone(desk, client):
+    asked = [question(client, wishes=[{"column": j, "kind": "keep"}]) for j in range(3)]
+    alone = [desk.ask(each) for each in asked]
+    with ThreadPoolExecutor(3) as users:
+        assert list(users.map(desk.ask, asked)) == alone
 
 
 def test_a_bug_says_where_it_is_and_not_what_was_asked(desk, capsys):

@@ -4,6 +4,7 @@ import json
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,17 +15,19 @@ from betarce.arrays import BoolArray, FloatArray
 from betarce.features import Column, FeatureSpace
 from betarce.features.stored import to_plain
 from betarce.results.changes import row_title, written
+from betarce.results.counterfactual import RobustCounterfactual
 from betarce.results.page.content import column_contents, people_content
 from betarce.results.result import Result
 from betarce.robustify import BetaRCE
 from betarce.robustify.rows import Rows
 from betarce.web.questions import Question, read_options, read_question
 from betarce.web.refusals import Refusal
+from betarce.web.together import Together
 from betarce.web.wishes import narrowed
 
 
 class Desk:
-    """A fitted explainer at the service of the page: one question at a time, whoever asks.
+    """A fitted explainer at the service of the page; questions that wait at the same time are answered together.
 
     Parameters
     ----------
@@ -42,6 +45,7 @@ class Desk:
         self._rows = None if rows is None else Rows.read(rce.features_, rows, None, None, None)
         self.title = title
         self._busy = threading.Lock()
+        self._together = Together(self._answers)
         self.run = _run_digest(rce)
 
     @property
@@ -115,13 +119,17 @@ class Desk:
         return data
 
     def _explained(self, questions: Sequence[Question]) -> Result:
-        """Explain a few rows that want the same: what one of them gets does not depend on the others."""
+        """Explain a few rows, with whatever else waits: what one of them gets does not depend on the others."""
+        # Their names must not tell where in a batch they were.
+        items = [replace(item, name=place) for place, item in enumerate(self._together(questions))]
+        return Result(items, self.features)
+
+    def _answers(self, questions: Sequence[Question]) -> list[RobustCounterfactual]:
         table = self.features.decode(np.stack([question.point for question in questions]))
         own = {place: narrowed(self.features, question.wishes) for place, question in enumerate(questions)}
+        targets = [self._labels(question.targets) for question in questions]
         with self._busy:
-            return self._rce.explain(
-                table, target=self._labels(questions[0].targets), overrides={k: v for k, v in own.items() if v} or None
-            )
+            return list(self._rce.explain(table, targets, overrides={k: v for k, v in own.items() if v} or None))
 
     def _labels(self, targets: BoolArray) -> Any:
         labels = self._rce.classes_[targets]
