@@ -230,6 +230,10 @@ def test_the_stub_is_what_the_list_of_names_gives():
     assert stub.STUB.read_text() == stub.stub_text(), "run `python tools/stub.py`"
 
 
+def test_completion_offers_the_public_names_alone():
+    assert sorted(dir(betarce)) == sorted([*betarce.__all__, "__version__"])
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = betarce.nonsense

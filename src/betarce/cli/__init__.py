@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from betarce.cli.certify import certify
+from betarce.cli.datasets import datasets
 from betarce.cli.demo import demo
 from betarce.cli.explain import explain
 from betarce.cli.figures import figures
@@ -43,6 +45,9 @@ def main(
     """
 
 
-for command in (demo, init, fit, explain, verify, recheck, monitor, report, serve, size, figures, reproduce):
+for command in (
+    *(demo, init, fit, explain, certify, verify, recheck, monitor, report, serve),
+    *(size, figures, reproduce, datasets),
+):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
