@@ -55,7 +55,7 @@ class StackedGroup:
         """The kind of the members."""
         return self.kernel.kind
 
-    @property
+    @cached_property
     def width(self) -> int:
         """How many floats are held at once for each point and member."""
         return self.kernel.width

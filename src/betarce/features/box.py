@@ -56,11 +56,11 @@ class Box:
     def take(self, rows: IntArray) -> "Box":
         """Pick the boxes of some rows, in any order and number; conflicts are left behind."""
         return Box(
-            self.origin[rows],
-            self.lower[rows],
-            self.upper[rows],
-            self.free[rows],
-            self.may_miss[rows],
+            self.origin.take(rows, axis=0),
+            self.lower.take(rows, axis=0),
+            self.upper.take(rows, axis=0),
+            self.free.take(rows, axis=0),
+            self.may_miss.take(rows, axis=0),
             {j: Choices(choice.values, choice.allowed[rows]) for j, choice in self.choices.items()},
             max_changes=self.max_changes,
         )

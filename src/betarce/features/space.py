@@ -390,4 +390,5 @@ class FeatureSpace:
 
     def differs(self, a: FloatArray, b: FloatArray) -> BoolArray:
         """Say which values differ; two missing ones do not."""
-        return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
+        differs = np.asarray(a != b)
+        return np.asarray(differs & ~(np.isnan(a) & np.isnan(b))) if self._may_miss else differs

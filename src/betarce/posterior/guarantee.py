@@ -90,19 +90,7 @@ class Guarantee:
         """
         if _check_count("n_models", n_models) > _MOST_MODELS:
             raise InvalidInput(f"`n_models` must be at most {_MOST_MODELS:,}; got {n_models:,}.")
-        if self.reserve:
-            plain = replace(self, reserve=0.0).quorum(n_models)
-            strict = replace(self, confidence=1 - (1 - self.confidence) * (1 - self.reserve), reserve=0.0)
-            room = plain + n_models // _RESERVED_VOTES
-            return next((n for n in range(plain, room + 1) if strict.certifies(n, n_models)), plain)
-        passing = np.flatnonzero(self.certifies(np.arange(n_models + 1), n_models))
-        if not passing.size:
-            raise UnreachableGuarantee(
-                f"{n_models} model{'s' * (n_models != 1)} cannot certify delta={self.delta:g} at confidence="
-                f"{self.confidence:g}, even if all agree: at least {self.min_models()} are needed. "
-                "Draw more models, or lower `delta` or `confidence`."
-            )
-        return int(passing[0])
+        return _quorum(self, int(n_models))
 
     def min_models(self, allowed_dissent: int = 0) -> int:
         """Give the least number of models whose quorum lets so many of them disagree."""
@@ -166,6 +154,23 @@ class Guarantee:
     def certify(self, n_agree: int, n_models: int, **context: Any) -> Certificate:
         """Turn a vote into a certificate; `context` fills its further fields."""
         return Certificate(n_agree=n_agree, n_models=n_models, guarantee=self, **context)
+
+
+@lru_cache(maxsize=256)  # asked for every row that is explained
+def _quorum(guarantee: Guarantee, n_models: int) -> int:
+    if guarantee.reserve:
+        plain = replace(guarantee, reserve=0.0).quorum(n_models)
+        strict = replace(guarantee, confidence=1 - (1 - guarantee.confidence) * (1 - guarantee.reserve), reserve=0.0)
+        room = plain + n_models // _RESERVED_VOTES
+        return next((n for n in range(plain, room + 1) if strict.certifies(n, n_models)), plain)
+    passing = np.flatnonzero(guarantee.certifies(np.arange(n_models + 1), n_models))
+    if not passing.size:
+        raise UnreachableGuarantee(
+            f"{n_models} model{'s' * (n_models != 1)} cannot certify delta={guarantee.delta:g} at confidence="
+            f"{guarantee.confidence:g}, even if all agree: at least {guarantee.min_models()} are needed. "
+            "Draw more models, or lower `delta` or `confidence`."
+        )
+    return int(passing[0])
 
 
 @lru_cache(maxsize=64)

@@ -174,7 +174,7 @@ class Anchors:
 
 
 def _moments(margins: FloatArray) -> tuple[FloatArray, FloatArray]:
-    mean = margins.mean(axis=1)
+    mean = np.add.reduce(margins, axis=1) / margins.shape[1]
     gap = margins - mean[:, None]
     variance = np.einsum("ij,ij->i", gap, gap) / margins.shape[1]
     return mean, np.sqrt(variance + _LEAST_SPREAD**2)

@@ -34,6 +34,8 @@ class Archive:
         level = (depth[:, None] < self.levels[rows]).sum(axis=1)
         keep = np.flatnonzero(valid & (level < n_levels))
         keep = keep[cost[keep] < self._cost[rows[keep], level[keep]]]
+        if not keep.size:
+            return
         place = rows[keep] * n_levels + level[keep]
         order = np.lexsort((cost[keep], place))
         ranked = place[order]

@@ -129,7 +129,9 @@ class Climb:
             slopes = _estimated(moves, tried[0][1], self.depth[rows]) if slopes is None else slopes[can]
             ends = self.points[rows, None] + self._spread_moves(rows, slopes)
             tried.append(ground.evaluate(rows, self.points, ends))
-        candidates, depth, cost = (np.concatenate(parts, axis=1) for parts in zip(*tried, strict=True))
+        candidates, depth, cost = tried[0]
+        if len(tried) > 1:
+            candidates, depth, cost = (np.concatenate(parts, axis=1) for parts in zip(*tried, strict=True))
         ratio = _ratios(depth, cost, self.depth[rows], self.cost[rows], ground.top)
         best = ratio.max(axis=1, keepdims=True)
         chosen = np.where(ratio >= _GOOD_ENOUGH * best, np.minimum(depth, ground.top), -np.inf).argmax(axis=1)
@@ -155,16 +157,18 @@ class Climb:
         # A move towards the base costs less than nothing, so its slope counts for more than any other.
         appeal = np.abs(scaled) / ground.cost.weight * np.where(homeward, 1e6, 1.0)
         columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, :_STEEPEST]
-        return self._sized(columns, np.sign(np.take_along_axis(scaled, columns, axis=1))[..., None] * self._steps)
+        steepest = scaled[np.arange(len(rows))[:, None], columns]
+        return self._sized(columns, np.sign(steepest)[..., None] * self._steps)
 
     def _sized(self, columns: IntArray, lengths: FloatArray) -> FloatArray:
         """Turn lengths in units of the ranges into moves; a step shorter than the grid would be rounded away."""
         features = self._ground.features
         size = np.maximum(np.abs(lengths) * features.scale[columns][..., None], features.unit[columns][..., None])
         size[features.is_nominal[columns]] = 0
-        moves = np.zeros((*lengths.shape, len(features)))
-        np.put_along_axis(moves, columns[..., None, None], (np.sign(lengths) * size)[..., None], 3)
-        return moves.reshape(len(columns), columns.shape[1] * lengths.shape[2], len(features))
+        n, k, n_steps = lengths.shape
+        moves = np.zeros((n * k * n_steps, len(features)))
+        moves[np.arange(len(moves)), np.repeat(columns, n_steps)] = (np.sign(lengths) * size).ravel()
+        return moves.reshape(n, k * n_steps, len(features))
 
     def _spread_moves(self, rows: IntArray, slopes: FloatArray) -> FloatArray:
         """Give moves along all features that are worth their cost, shape (rows, k, d)."""
