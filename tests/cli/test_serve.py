@@ -1,5 +1,6 @@
 """`betarce serve` as typed: a real process, a real socket, and what it says when it cannot start."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import urllib.request
 
 import pytest
 
+from betarce.runs.manifest import TableSource
+from betarce.runs.saving import save_run
 from loan_desk import loan_explainer, rejected_rows, served
 
 pytest.importorskip("starlette")
@@ -60,3 +63,12 @@ def test_what_is_not_there_is_named(place):
 def test_rows_without_a_column_of_the_run_are_refused(place, tmp_path):
     rejected_rows().drop(columns="debt").to_csv(tmp_path / "rows.csv", index=False)
     assert "debt" in refused(place / "run", "--rows", tmp_path / "rows.csv", "--port", 0)
+
+
+def test_words_that_meant_missing_in_the_training_table_mean_so_in_the_rows(tmp_path):
+    save_run(loan_explainer(), tmp_path / "run", source=TableSource(label="answer", missing=("not asked",)))
+    rejected_rows().assign(score="not asked").to_csv(tmp_path / "rows.csv", index=False)
+    with served(tmp_path / "run", "--rows", tmp_path / "rows.csv") as (_, url):
+        row = json.load(urllib.request.urlopen(f"{url}api/row/0", timeout=20))
+    place = list(loan_explainer().features_.form.names).index("score")
+    assert row["values"][place] is None

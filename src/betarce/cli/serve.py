@@ -50,7 +50,7 @@ def serve(
 
         words = check_texts(texts)
         rce = load(run, trust=tuple(trust or ()))
-        desk = Desk(rce, None if rows is None else _read(rows, rce), title=title)
+        desk = Desk(rce, None if rows is None else _read(rows, run, rce), title=title)
         promises = None if ledger is None else Records(ledger)
         if not address.is_private:
             typer.secho(_OPEN, err=True, fg="yellow")
@@ -58,16 +58,12 @@ def serve(
             serve_forever(desk, words, address, promises=promises, ready=_ready)
 
 
-def _read(path: Path, rce: "BetaRCE") -> "pd.DataFrame":
-    """Read the rows to pick from; columns that the run does not know are left out."""
-    from betarce.tables.csv_file import check_column, read_csv
+def _read(path: Path, run: Path, rce: "BetaRCE") -> "pd.DataFrame":
+    """Read the rows to pick from, as `betarce explain --from` does; columns that the run does not know are left out."""
+    from betarce.runs.csv_rows import read_rows
+    from betarce.runs.manifest import Manifest
 
-    features = rce.features_
-    texts = [str(reading.name) for reading in features.readings if reading.is_text]
-    table = read_csv(path, texts=texts, codes=False)
-    for name in features.form.names:
-        check_column(table, str(name))
-    return table[list(features.form.names)]
+    return read_rows(path, rce.features_, missing=Manifest.read(run).source.missing).table
 
 
 def _ready(url: str) -> None:
