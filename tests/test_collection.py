@@ -23,3 +23,10 @@ def test_every_worker_finds_the_same_tests():
     first, again = collected("1"), collected("2")
     assert len(first) > 1000
     assert first == again
+
+
+def test_no_two_folders_hold_a_module_of_the_same_name():
+    """`tests`, `tools` and `bench` are all on the path: of two equal names the second could never be imported."""
+    names = [path.stem for folder in ("tests", "tools", "bench") for path in (ROOT / folder).glob("*.py")]
+    assert len(names) > 20
+    assert sorted(names) == sorted(set(names))

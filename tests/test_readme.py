@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import pages
+import shown_output
 from betarce.datasets import load_loan
 
 README = Path(__file__).parents[1] / "README.md"
@@ -17,7 +17,7 @@ def test_what_the_readme_shows_is_what_is_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     loans = load_loan(n=200)
     loans.X.assign(approved=loans.y).to_csv("loans.csv", index=False)  # what a reader has
-    shown = list(pages.follow(README))
+    shown = list(shown_output.follow(README))
     assert shown
     assert not [str(each) for each in shown if not each.is_true]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import pages
+import shown_output
 from notebook import NOTEBOOK, PAGE, notebook
 
 DOCS = PAGE.parent
@@ -48,8 +48,8 @@ def test_the_notebook_runs_from_top_to_bottom(capsys):
 @pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.stem)
 def test_what_a_page_shows_is_what_is_printed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    wrong = [str(shown) for shown in pages.follow(page) if not shown.is_true]
-    assert not wrong, "\n\n".join([*wrong, f"run `python tools/pages.py --write {page}`"])
+    wrong = [str(shown) for shown in shown_output.follow(page) if not shown.is_true]
+    assert not wrong, "\n\n".join([*wrong, f"run `python tools/shown_output.py --write {page}`"])
 
 
 def page_of(folder, text):
@@ -64,7 +64,7 @@ def page_of(folder, text):
 )
 def test_an_output_that_is_not_printed_is_found(tmp_path, shown, is_true):
     page = page_of(tmp_path, f"```python\na = 1\nprint(a)\n```\n\n```python\nprint(2)\n```\n\n```text\n{shown}```\n")
-    [found] = pages.follow(page)
+    [found] = shown_output.follow(page)
     assert found.is_true is is_true
 
 
@@ -72,27 +72,27 @@ def test_an_output_is_written_where_the_page_shows_something_else(tmp_path):
     page = page_of(
         tmp_path, "```python\nprint(1)\n```\n\n```text\n2\n```\n\n```python\nprint(3)\n```\n\n```text\n...\n```\n"
     )
-    pages.write(page, list(pages.follow(page)))
+    shown_output.write(page, list(shown_output.follow(page)))
     assert "```text\n1\n```" in page.read_text()
     assert "```text\n...\n```" in page.read_text()
 
 
 def test_commands_of_a_page_run_and_show_what_they_print(tmp_path):
     page = page_of(tmp_path, "```sh\npip install x\nbetarce --version  # a note\n```\n\n```text\nbetarce 9.9\n```\n")
-    [found] = pages.follow(page)
+    [found] = shown_output.follow(page)
     assert not found.is_true
     assert re.fullmatch(r"betarce [\w.]+\n", found.printed)
 
 
 def test_a_command_that_fails_says_which(tmp_path):
     with pytest.raises(RuntimeError, match=r"betarce fit gone\.csv"):
-        list(pages.follow(page_of(tmp_path, "```sh\nbetarce fit gone.csv --label y --out run\n```\n")))
+        list(shown_output.follow(page_of(tmp_path, "```sh\nbetarce fit gone.csv --label y --out run\n```\n")))
 
 
 def test_rules_of_a_page_go_into_the_file_of_rules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("features.toml").write_text("[columns.age]  # integer\n# a note\n\n[columns.debt]\n")
-    list(pages.follow(page_of(tmp_path, "```toml\n[columns.age]\nimmutable = true\n```\n")))
+    list(shown_output.follow(page_of(tmp_path, "```toml\n[columns.age]\nimmutable = true\n```\n")))
     assert (
         Path("features.toml").read_text() == "[columns.age]  # integer\nimmutable = true\n# a note\n\n[columns.debt]\n"
     )
@@ -102,4 +102,4 @@ def test_rules_for_a_column_that_is_not_there_are_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("features.toml").write_text("[columns.age]\n")
     with pytest.raises(RuntimeError, match=r"0 sections \[columns.gone\]"):
-        list(pages.follow(page_of(tmp_path, "```toml\n[columns.gone]\nimmutable = true\n```\n")))
+        list(shown_output.follow(page_of(tmp_path, "```toml\n[columns.gone]\nimmutable = true\n```\n")))

@@ -1,7 +1,7 @@
 """Run pages as a reader would, and compare what they show with what is printed.
 
-    python tools/pages.py docs/start.md            # say what differs
-    python tools/pages.py --write docs/start.md    # and write what is printed today into the page
+    python tools/shown_output.py docs/start.md            # say what differs
+    python tools/shown_output.py --write docs/start.md    # and write what is printed today into the page
 
 Blocks of `python` and commands of `betarce` in blocks of `sh` run in their order, in one folder and one namespace.
 Rules in a block of `toml` are put into features.toml, as the page tells. A block of `text` shows what was printed since
