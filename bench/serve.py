@@ -30,6 +30,8 @@ def main() -> None:
         server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             url = re.search(r"http://\S+", first_address(server))[0]  # type: ignore[index]
+            get(url)
+            print(f"start to page: {time.perf_counter() - started:.1f} s")
             state = json.loads(get(f"{url}api/state"))
             print(f"start to first answer: {time.perf_counter() - started:.1f} s")
             asked = [json.loads(get(f"{url}api/row/{i}"))["values"] for i in range(20)]

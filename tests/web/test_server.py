@@ -40,7 +40,7 @@ def desk(rce, rejected):
 
 @pytest.fixture(scope="module")
 def client(desk):
-    return client_of(application(desk, english(), token=TOKEN, knows_host=host_check("127.0.0.1", 8377)))
+    return client_of(application(lambda: desk, english(), token=TOKEN, knows_host=host_check("127.0.0.1", 8377)))
 
 
 class Client:
@@ -316,7 +316,9 @@ def test_a_bug_says_where_it_is_and_not_what_was_asked(desk, capsys):
         def ask(self, data):
             raise RuntimeError(f"secret {data}")
 
-    broken = client_of(application(Broken(desk), english(), token=TOKEN, knows_host=host_check("127.0.0.1", 8377)))
+    broken = client_of(
+        application(lambda: Broken(desk), english(), token=TOKEN, knows_host=host_check("127.0.0.1", 8377))
+    )
     answer = broken.post("api/ask", json={"a": "personal"})
     assert answer.status_code == 500
     assert answer.json() == {"error": "bug", "details": {}}
@@ -343,7 +345,9 @@ def recorded(desk, rce, rejected, tmp_path_factory):
         names = ledger.record(result, cohort="spring")
         ledger.withdraw(names[0], reason="asked for")
     knows = host_check("127.0.0.1", 8377)
-    return client_of(application(desk, english(), token=TOKEN, knows_host=knows, promises=Records(path))), names
+    return client_of(
+        application(lambda: desk, english(), token=TOKEN, knows_host=knows, promises=lambda: Records(path))
+    ), names
 
 
 def test_promises_are_listed_the_latest_first(recorded):

@@ -1,5 +1,7 @@
 """`betarce serve`: the page for people, with answers to "what if"."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from betarce.robustify import BetaRCE
+    from betarce.web.desk import Desk
+    from betarce.web.records import Records
 
 
 _OPEN = "Warning: who is on your network and has this address can read the rows."
@@ -44,18 +48,32 @@ def serve(
 
         address = bind(host, port)  # before the run is loaded, which takes longer
         from betarce.results.page.texts import check_texts
-        from betarce.runs import load
-        from betarce.web.desk import Desk
-        from betarce.web.records import Records
 
         words = check_texts(texts)
-        rce = load(run, trust=tuple(trust or ()))
-        desk = Desk(rce, None if rows is None else _read(rows, run, rce), title=title)
-        promises = None if ledger is None else Records(ledger)
         if not address.is_private:
             typer.secho(_OPEN, err=True, fg="yellow")
-        with suppress(KeyboardInterrupt):  # the way to stop it, as it said
-            serve_forever(desk, words, address, promises=promises, ready=_ready)
+        with ThreadPoolExecutor(1) as loader:
+            promises = None if ledger is None else loader.submit(_records, ledger)
+            desk = loader.submit(_desk, run, rows, trust or ())
+            with suppress(KeyboardInterrupt):  # the way to stop it, as it said
+                serve_forever(desk, words, address, promises=promises, title=title, ready=_ready)
+            for opened in (promises, desk):
+                if opened is not None:
+                    opened.result()
+
+
+def _records(ledger: Path) -> "Records":
+    from betarce.web.records import Records
+
+    return Records(ledger)
+
+
+def _desk(run: Path, rows: Path | None, trust: Sequence[str]) -> "Desk":
+    from betarce.runs import load
+    from betarce.web.desk import Desk
+
+    rce = load(run, trust=tuple(trust))
+    return Desk(rce, None if rows is None else _read(rows, run, rce))
 
 
 def _read(path: Path, run: Path, rce: "BetaRCE") -> "pd.DataFrame":

@@ -5,16 +5,20 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
+from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from betarce.errors import BetarceError, CorruptFile, require
-from betarce.results.page.document import shell
+from betarce.results.page.shell import shell
 from betarce.results.page.texts import asset
 from betarce.storage.documents import parse_json
-from betarce.web.desk import Desk
 from betarce.web.guard import Guard, TooLarge
 from betarce.web.refusals import Refusal
+
+if TYPE_CHECKING:
+    from betarce.web.desk import Desk
+    from betarce.web.records import Records
 
 _MOST_WAITING = 16
 _SECONDS, _SECONDS_TO_SEND = 30.0, 10.0
@@ -25,41 +29,44 @@ _LINKS = {"desk.what_if": "#/", "annex": "#/annex"}
 
 
 def application(
-    desk: Desk,
+    desk: "Callable[[], Desk]",
     words: Mapping[str, Any],
     *,
     token: str,
     knows_host: Callable[[str], bool],
-    promises: Any = None,
+    promises: "Callable[[], Records] | None" = None,
+    title: str = "",
 ) -> Any:
     """Make the server: an ASGI application that only answers whoever knows the token.
 
     Parameters
     ----------
-    desk : Desk
-        Answers the questions.
+    desk : callable
+        Gives what answers the questions; may wait until it is ready.
     words : mapping
         The texts of the page.
     token : str
         The first part of every address.
     knows_host : callable
         Says whether a Host header names this server.
-    promises : Promises, optional
-        What is on record.
+    promises : callable, optional
+        Gives what is on record; may wait as well.
+    title : str
+        What the page is called.
     """
     require("starlette", extra="web", purpose="The local server")
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    office = _Office(desk, words, promises)
+    office = _Office(desk, words, promises, title)
     routes = [
         Route("/", office.page),
         Route("/assets/{name}", office.asset),
         Route("/api/state", office.state),
         Route("/api/row/{place:int}", office.row),
-        Route("/api/ask", partial(office.question, desk.ask), methods=["POST"]),
-        Route("/api/options", partial(office.question, desk.options), methods=["POST"]),
-        Route("/api/verdict", partial(office.question, desk.verdict), methods=["POST"]),
+        Route("/api/ask", partial(office.question, lambda data: desk().ask(data)), methods=["POST"]),
+        Route("/api/options", partial(office.question, lambda data: desk().options(data)), methods=["POST"]),
+        Route("/api/verdict", partial(office.question, lambda data: desk().verdict(data)), methods=["POST"]),
         Route("/api/promises", office.promises),
         Route("/api/promise/{name}", office.promise),
     ]
@@ -69,8 +76,9 @@ def application(
 class _Office:
     """Passes requests on: quick ones at once, questions to a thread, a few of them waiting in line."""
 
-    def __init__(self, desk: Desk, words: Mapping[str, Any], promises: Any) -> None:
+    def __init__(self, desk: Any, words: Mapping[str, Any], promises: Any, title: str) -> None:
         self._desk, self._words, self._promises = desk, words, promises
+        self._title = title or str(words["title"])
         self._waiting = 0
         self._assets = _assets()
 
@@ -84,11 +92,8 @@ class _Office:
         )
         tail = '<script type="module" src="assets/desk.js"></script>'
         flat = {**self._words, **{f"desk.{key}": text for key, text in self._words["desk"].items()}}
-        return HTMLResponse(shell(flat, title=self._title, head=head, links=links, tail=tail))
-
-    @property
-    def _title(self) -> str:
-        return self._desk.title or str(self._words["title"])
+        body = f'<p class="lead" role="status">{escape(flat["desk.opening"])}</p>'
+        return HTMLResponse(shell(flat, title=self._title, head=head, links=links, body=body, tail=tail))
 
     async def asset(self, request: Any) -> Any:
         from starlette.responses import Response
@@ -98,12 +103,13 @@ class _Office:
             raise Refusal("address", status=404)
         return Response(self._assets[name], media_type=_KINDS[name.rpartition(".")[2]])
 
-    async def state(self, _: Any) -> Any:
-        found = self._desk.state()
+    async def state(self, request: Any) -> Any:
+        found = await self._in_line(lambda: self._desk().state(), request)
         return _json({**found, "title": self._title, "texts": self._words, "ledger": self._promises is not None})
 
     async def row(self, request: Any) -> Any:
-        return _json(self._desk.row(request.path_params["place"]))
+        place = request.path_params["place"]
+        return _json(await self._in_line(lambda: self._desk().row(place), request))
 
     async def question(self, answer: Callable[[Any], Any], request: Any) -> Any:
         import anyio
@@ -124,12 +130,13 @@ class _Office:
         start = request.query_params.get("from", "0")
         if not start.isascii() or not start.isdigit() or len(start) > 9:
             raise Refusal("malformed")
-        return _json(await self._in_line(partial(self._promises.page, int(start)), request))
+        return _json(await self._in_line(lambda: self._promises().page(int(start)), request))
 
     async def promise(self, request: Any) -> Any:
         if self._promises is None:
             raise Refusal("address", status=404)
-        return _json(await self._in_line(partial(self._promises.one, request.path_params["name"]), request))
+        name = request.path_params["name"]
+        return _json(await self._in_line(lambda: self._promises().one(name), request))
 
     async def _in_line(self, work: Callable[[], Any], request: Any) -> Any:
         """Let a thread do the work, and others wait; who has left is not worked for."""

@@ -35,15 +35,12 @@ class Desk:
         Fitted.
     rows : table, optional
         The rows to pick from; those that cannot be read say so when they are picked.
-    title : str
-        What the page is called.
     """
 
-    def __init__(self, rce: BetaRCE, rows: Any = None, *, title: str = "") -> None:
+    def __init__(self, rce: BetaRCE, rows: Any = None) -> None:
         check_is_fitted(rce)
         self._rce = rce
         self._rows = None if rows is None else Rows.read(rce.features_, rows, None, None, None)
-        self.title = title
         self._busy = threading.Lock()
         self._together = Together(self._answers)
         self.run = _run_digest(rce)

@@ -5,13 +5,17 @@ import logging
 import secrets
 import socket
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from betarce.errors import InvalidInput, require
 from betarce.web.application import application
-from betarce.web.desk import Desk
 from betarce.web.guard import host_check, is_loopback
+
+if TYPE_CHECKING:
+    from betarce.web.desk import Desk
+    from betarce.web.records import Records
 
 _MOST_CONNECTIONS = 64
 _IDLE_SECONDS = 5
@@ -69,34 +73,38 @@ def bind(host: str, port: int) -> Address:
 
 
 def serve(
-    desk: Desk,
+    desk: "Future[Desk]",
     words: Mapping[str, Any],
     address: Address,
     *,
-    promises: Any = None,
-    token: str | None = None,
+    promises: "Future[Records] | None" = None,
+    title: str = "",
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until it is interrupted.
+    """Serve until it is interrupted, or until it turns out that there is nothing to serve.
+
+    The page is there at once; what it asks waits for the desk.
 
     Parameters
     ----------
-    desk : Desk
+    desk : Future of Desk
+        Answers the questions once it is ready; if it fails, the server stops.
     words : mapping
         The texts of the page.
     address : Address
         As `bind` gives it.
-    promises : Records, optional
-        What is on record.
-    token : str, optional
-        A new one by default, which nobody can guess.
+    promises : Future of Records, optional
+        What is on record; the same holds for it.
+    title : str
+        What the page is called.
     ready : callable, optional
         Is told the address of the page.
     """
     uvicorn = require("uvicorn", extra="web", purpose="The local server")
-    secret = secrets.token_urlsafe(32) if token is None else token
+    secret = secrets.token_urlsafe(32)
     knows_host = host_check(address.host, address.port, socket.gethostname())
-    app = application(desk, words, token=secret, knows_host=knows_host, promises=promises)
+    records = None if promises is None else promises.result
+    app = application(desk.result, words, token=secret, knows_host=knows_host, promises=records, title=title)
     # Its logs would hold addresses, which hold the token, and tracebacks, which hold what was asked.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).disabled = True
@@ -109,6 +117,15 @@ def serve(
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_keep_alive=_IDLE_SECONDS,
     )
+    server = uvicorn.Server(config)
+
+    def stop_if_failed(future: "Future[Any]") -> None:
+        if future.exception() is not None:
+            server.should_exit = True
+
+    for future in (desk, promises):
+        if future is not None:
+            future.add_done_callback(stop_if_failed)
     if ready is not None:
         ready(address.url(secret))
-    uvicorn.Server(config).run(sockets=[address.socket])
+    server.run(sockets=[address.socket])

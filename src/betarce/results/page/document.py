@@ -4,22 +4,20 @@ import base64
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from betarce.errors import InvalidInput
 from betarce.results.page.content import page_content
 from betarce.results.page.fallback import fallback
 from betarce.results.page.modules import linked
+from betarce.results.page.shell import shell
 from betarce.results.page.texts import asset, check_texts
 from betarce.storage.files import write_whole
 
 if TYPE_CHECKING:
     from betarce.results.result import Result
 
-_SLOT = re.compile(r"\{(\w+)\}")
 _MOST_TITLE = 200
 
 
@@ -65,39 +63,6 @@ def page_html(
             [data_element("texts", words), data_element("content", content), f'<script type="module">{script}</script>']
         ),
     )
-
-
-def shell(
-    words: Mapping[str, Any], *, title: str, head: str, links: Mapping[str, str], body: str = "", tail: str = ""
-) -> str:
-    """Fill the frame that all forms of the page share.
-
-    Parameters
-    ----------
-    words : mapping
-        The texts of the page.
-    title : str
-    head, body, tail : str
-        Markup.
-    links : mapping of key to address
-        What the page leads to, by the key of its text.
-    """
-    anchors = [
-        f'<a href="{escape(to)}" data-view="{escape(key)}">{escape(words[key])}</a>' for key, to in links.items()
-    ]
-    slots = {
-        "language": escape(words["language"]),
-        "direction": escape(words["direction"]),
-        "title": escape(title),
-        "skip": escape(words["skip"]),
-        "brand": "betarce",
-        "links": "".join(anchors),
-        "head": head,
-        "body": body,
-        "tail": tail,
-    }
-    # In one pass: a slot that a value happens to hold stays as it is.
-    return _SLOT.sub(lambda found: slots[found[1]], asset("shell.html"))
 
 
 def data_element(name: str, data: Any) -> str:

@@ -1,14 +1,25 @@
 // The page of the server: one view at a time, by the address.
 
 import { annex } from "./annex.js";
-import { get, useRun } from "./api.js";
+import { useRun } from "./api.js";
 import { replaced } from "./dom.js";
 import { promise, promises } from "./promises.js";
 import { useTexts } from "./texts.js";
 import { Workbench } from "./workbench.js";
 
+const PAUSE_MS = 1000;
+
+// The server shows the page at once, and answers when its models are loaded; on a slow machine it is asked again.
+async function opened() {
+  for (;;) {
+    const answer = await fetch("api/state", { credentials: "omit" }).catch(() => null);
+    if (answer?.ok) return answer.json();
+    await new Promise((done) => setTimeout(done, PAUSE_MS));
+  }
+}
+
 async function start() {
-  const state = await get("state");
+  const state = await opened();
   useTexts(state.texts);
   useRun(state.run);
   const page = { ...state, votes: [], people: [], made_with: {} };
