@@ -40,13 +40,13 @@ class Draw:
 
     Attributes
     ----------
-    models : list
-        Fitted, in the order of their names.
+    models : sequence of fitted models
+        In the order of their names.
     origins : tuple of Origin
         Where each comes from.
     """
 
-    models: list[object]
+    models: Sequence[object]
     origins: tuple[Origin, ...]
 
     def __post_init__(self) -> None:
@@ -129,7 +129,7 @@ class Members:
     def of(
         cls,
         draws: Mapping[str, Draw],
-        assemble: Callable[[list[object]], Ensemble],
+        assemble: Callable[[Sequence[object]], Ensemble],
         *,
         space: Space,
         seed: int,

@@ -11,6 +11,7 @@ from betarce.engines.threads import one_thread
 from betarce.ensemble.families import Family, families
 from betarce.ensemble.generic import GenericGroup, label_codes
 from betarce.ensemble.kernel import Kind
+from betarce.ensemble.packed_models import PackedModels
 from betarce.ensemble.preprocessing.probe_points import ProbePoints
 from betarce.ensemble.preprocessing.unwrap import UnwrappedModel, strip_wrappers, unwrap
 from betarce.ensemble.stacked import StackedGroup, threshold_arrays
@@ -33,7 +34,7 @@ class KnownKernel(NamedTuple):
 class Group(Protocol):
     """Members of an ensemble that are evaluated together."""
 
-    models: list[object]
+    models: Sequence[object]
 
     @property
     def kind(self) -> Kind:
@@ -80,7 +81,7 @@ class Ensemble:
 
     Attributes
     ----------
-    models : list of fitted classifiers
+    models : sequence of fitted classifiers
     classes : array
     groups : list of (array of int, Group)
         The members that are evaluated together: their places, and what evaluates them.
@@ -107,7 +108,7 @@ class Ensemble:
     ) -> None:
         if len(models) == 0:
             raise InvalidInput("An ensemble must have at least one member; got none.")
-        self.models = list(models)
+        self.models: Sequence[object] = list(models)
         self.classes = np.asarray(classes)
         self.groups: list[tuple[IntArray, Group]] = []
         self._reasons: list[str] = []
@@ -156,6 +157,16 @@ class Ensemble:
 
     def __len__(self) -> int:
         return len(self.models)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pack members that a kernel evaluates, so that whoever unpickles the ensemble unpacks them one by one."""
+        state = self.__dict__.copy()
+        stacked = [(places, group) for places, group in self.groups if isinstance(group, StackedGroup)]
+        if len(stacked) == len(self.groups):
+            models = PackedModels.of(self.models)
+            state["models"] = models
+            state["groups"] = [(places, group.with_models(models.take(places))) for places, group in stacked]
+        return state
 
     @property
     def kind(self) -> Kind:

@@ -83,7 +83,7 @@ class GenericGroup:
         decode: Callable[[FloatArray], Any],
         thresholds: Sequence[DecisionThreshold | None] | None = None,
     ) -> None:
-        self.models = list(models)
+        self.models: Sequence[object] = list(models)
         self._classes = classes
         self._decode = decode
         self._thresholds = [None] * len(self.models) if thresholds is None else list(thresholds)

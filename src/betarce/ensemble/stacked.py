@@ -4,6 +4,7 @@ Close calls, where rounding could have changed a label, are put to the members t
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, cast
 
@@ -43,12 +44,18 @@ class StackedGroup:
         score_thresholds: FloatArray | None = None,
         rounding: FloatArray | None = None,
     ) -> None:
-        self.models = list(models)
+        self.models: Sequence[object] = list(models)
         self._classes = classes
         self._decode = decode
         self.kernel = kernel
         self._score_thresholds = score_thresholds
         self._rounding = rounding
+
+    def with_models(self, models: Sequence[object]) -> "StackedGroup":
+        """Give the same group with its models in another form."""
+        other = copy(self)
+        other.models = models
+        return other
 
     @property
     def kind(self) -> Kind:
@@ -131,10 +138,10 @@ class StackedGroup:
         """
         if sure.all():
             return answers
-        doubtful = ~sure
+        doubtful, places = ~sure, range(len(self.models))[members]
         for j in np.flatnonzero(doubtful.any(axis=0)):
             rows = np.flatnonzero(doubtful[:, j])
-            codes = label_codes(self.models[members][j], self._decode(X[rows]), self._classes)
+            codes = label_codes(self.models[places[j]], self._decode(X[rows]), self._classes)
             answers[rows, j] = codes if wanted is None else wanted[rows, codes]
         return answers
 

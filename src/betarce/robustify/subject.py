@@ -1,6 +1,6 @@
 """What is explained: a trained model, the table that it was trained on, and what may change in it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,7 +74,7 @@ class Subject:
             )
         return replace(self, features=features)
 
-    def ensemble(self, models: list[object], *, known: KnownKernel | None = None) -> Ensemble:
+    def ensemble(self, models: Sequence[object], *, known: KnownKernel | None = None) -> Ensemble:
         """Let models vote together on points of this table, once each has answered for some training rows."""
         with _answering():
             ensemble = Ensemble(models, self.classes, features=self.features, probe=self.probe, known=known)
