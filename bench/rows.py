@@ -67,8 +67,8 @@ def table() -> str:
     head = "| family | members | one row, median ms | least ms | goal | a row of 100, ms | goal |"
     load = f"Load of the machine (two cores) before: {os.getloadavg()[0]:.1f}."
     first = (
-        "From a cold start, imports and the training of all members included, to the first certified answer on the bundled "
-        f"loans (logistic regression): {first_answer():.1f} s of the processor; the goal is {FIRST_GOAL:g}."
+        "From a cold start, imports and the training of all members included, to the first certified answer on the "
+        f"bundled loans (logistic regression): {first_answer():.1f} s of the processor; the goal is {FIRST_GOAL:g}."
     )
     return "\n".join([head, "|---" * 7 + "|", *map(line, GOALS), "", first, "", load])
 
