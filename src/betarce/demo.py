@@ -9,16 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from betarce.datasets import Dataset, load_loan
-from betarce.features import (
-    Rule,
-    decrease_only,
-    immutable,
-    increase_only,
-    integer,
-    one_of,
-    transitions,
-)
+from betarce.features import Rule
 from betarce.robustify import BetaRCE, Result
+from betarce.rules import decrease_only, immutable, increase_only, integer, one_of, transitions
 
 N_TEST = 400
 NAMES = ["purpose", "housing", "education"]

@@ -10,13 +10,14 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, Rule, immutable, read_rules
+from betarce.features import FeatureSpace, Rule
 from betarce.features.hints import hints
 from betarce.features.rules.kind import DeclaredKind
 from betarce.models.tabular import tabular_model
 from betarce.progress import progress
 from betarce.robustify import BetaRCE, Result
 from betarce.robustify.rows import readable_rows
+from betarce.rules import immutable, read_rules
 from betarce.runs.csv_rows import read_rows
 from betarce.seeding import derive
 from betarce.tables.csv_checks import Finding, check_values, identifiers

@@ -11,8 +11,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from betarce import datasets
 from betarce.arrays import AnyArray, IntArray
-from betarce.features import Rule, decrease_only, immutable, increase_only, one_of, transitions
+from betarce.features import Rule
 from betarce.models.families import paper_model
+from betarce.rules import decrease_only, immutable, increase_only, one_of, transitions
 from betarce.seeding import generator
 from betarce.spaces import Architecture
 
