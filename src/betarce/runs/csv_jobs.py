@@ -308,7 +308,7 @@ def class_wanted(target: str | None, label: str, classes: AnyArray) -> Any:
 
 
 def _as_declared(table: pd.DataFrame, rules: Mapping[Any, Rule]) -> pd.DataFrame:
-    """Show the model as categories what the rules declare to be some, in their order."""
+    """Cast columns that rules declare categorical, with the levels in their order."""
     for name, rule in rules.items():
         declared = _declared(rule)
         if name in table.columns and declared.kind in ("categorical", "ordinal"):

@@ -9,11 +9,11 @@ from betarce.errors import UnusableModel
 from betarce.models.files import load_model
 from betarce.models.recipe import Recipe, Retraining, check_labels
 from betarce.robustify import BetaRCE
-from betarce.runs.csv_jobs import Job, Training, accuracy_of, class_wanted, job_for
-from betarce.runs.csv_rows import RowsFile, read_rows, read_table
+from betarce.runs.csv_for_run import read_for_run
+from betarce.runs.csv_jobs import Job, Training, accuracy_of, job_for
+from betarce.runs.csv_rows import RowsFile, read_table
 from betarce.runs.fit_folder import FitFolder
-from betarce.runs.loading import load
-from betarce.runs.manifest import Manifest, TableSource
+from betarce.runs.manifest import TableSource
 from betarce.runs.saving import save_run
 from betarce.seeding import derive
 
@@ -150,10 +150,5 @@ def job_from_run(
     trust : sequence of str
         See `betarce.load`.
     """
-    source = Manifest.read(folder).source
-    rce = load(folder, trust=trust)
-    label = source.label or "the class"
-    wanted = class_wanted(target, label, rce.classes_)
-    found = read_rows(rows, rce.features_, missing=[*source.missing, *missing])
-    found = found if names is None else found.named_by(names)
-    return RunJob(job_for(rce, found.table, wanted, limit=limit), label, found)
+    asked = read_for_run(folder, rows, target=target, names=names, missing=missing, trust=trust)
+    return RunJob(job_for(asked.rce, asked.rows.table, asked.target, limit=limit), asked.label, asked.rows)
