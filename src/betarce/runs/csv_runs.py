@@ -27,13 +27,13 @@ class Fitted:
     rce : BetaRCE
     accuracy : float
         Share of rows kept aside for which a model trained on the others is right; NaN where there are too few rows.
-    n_kept : int
+    n_stored : int
         Models that an earlier fit had trained before it was stopped.
     """
 
     rce: BetaRCE
     accuracy: float
-    n_kept: int
+    n_stored: int
 
 
 def fit_run(
@@ -71,11 +71,11 @@ def fit_run(
     """
     loaded = load_model(model, table=training.table, trust=trust, allow_pickle=allow_pickle)
     rce = BetaRCE(loaded.to_retrain(), features=training.rules, random_state=seed, **settings)
-    kept = FitFolder(folder, trust=tuple(trust))
-    n_kept = kept.n_kept
-    rce.fit(training.table, training.labels, n_audit=n_audit, store=kept)
+    stored = FitFolder(folder, trust=tuple(trust))
+    n_stored = stored.n_stored
+    rce.fit(training.table, training.labels, n_audit=n_audit, store=stored)
     save_run(rce, folder, source=source)
-    return Fitted(rce, accuracy_of(loaded.model, training, seed), n_kept)
+    return Fitted(rce, accuracy_of(loaded.model, training, seed), n_stored)
 
 
 def trained_on(path: str | os.PathLike[str], rce: BetaRCE, source: TableSource) -> Any:
