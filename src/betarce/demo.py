@@ -50,7 +50,7 @@ class Demo:
 
 
 def prepare(*, delta: float, confidence: float, seed: int, n_jobs: int | None, n_applicants: int = 5) -> Demo:
-    """Train the bank's model and its bootstrapped siblings; pick applicants that the model rejects."""
+    """Train the bank's model and members on bootstrapped rows; pick applicants that the model rejects."""
     loans = load_loan()
     train, test = loans.X.iloc[:-N_TEST], loans.X.iloc[-N_TEST:]
     encode = ColumnTransformer(

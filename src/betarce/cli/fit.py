@@ -57,7 +57,7 @@ def fit(
     allow_pickle: AllowPickle = False,
     json: Json = False,
 ) -> None:
-    """Train a model and retrained siblings of it on a CSV file, and write them to a folder that explains later.
+    """Train a model and its members on a CSV file, and write them to a folder that explains later.
 
     Stop it at any time: the same command goes on, and keeps the models that it has.
     """

@@ -1,4 +1,4 @@
-"""Going downhill in the numbers of many rows at once: what methods that follow gradients share.
+"""Gradient descent on many rows at once, for all methods that follow gradients.
 
 A move is an array of shape (rows, features) in units of distance, zero where nothing moves. Only numbers that are free
 and known move; names and missing values stay as they are.

@@ -1,4 +1,4 @@
-"""The rows of one call as the user wrote them: read, named, and put in one order with all that was said about them."""
+"""Read the rows of one call: their points, names, targets, bases and own rules, in one order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

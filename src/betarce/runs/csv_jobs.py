@@ -214,7 +214,7 @@ class Job:
 def train(
     task: Task, *, model: str = "hist-gradient-boosting", limit: int | None = None, seed: int = 0, **settings: Any
 ) -> Job:
-    """Train a model, with siblings to search and to certify with; pick the rows to explain.
+    """Train a model, with members to search and to certify with; pick the rows to explain.
 
     Parameters
     ----------
