@@ -17,7 +17,7 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 LAYERS: Sequence[Mapping[str, str]] = (
     {
         "errors": "Every error and warning that is raised on purpose.",
-        "exports": "The public names, which `__init__.py` imports lazily.",
+        "exports": "The public names, those of the rules among them: what is imported by name.",
         "arrays": "Names for types of arrays.",
         "seeding": "Seeds derived from names.",
         "checks": "Checks of arguments that many modules take.",
