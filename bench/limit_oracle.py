@@ -1,7 +1,7 @@
 """The closest point that enough linear members accept, with a proof of how close any such point can be.
 
-A mixed-integer program: one binary a member says whether its vote is given up. `scipy.optimize.milp` (HiGHS) solves it;
-a greedy search comes first, for its distance bounds the constants of the program and so makes it small.
+A mixed-integer program: one binary per member says whether its vote is given up. `scipy.optimize.milp` (HiGHS) solves
+it; a greedy search comes first, for its distance bounds the constants of the program and so makes it small.
 """
 
 from collections.abc import Sequence

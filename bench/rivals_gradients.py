@@ -56,7 +56,7 @@ def show(family: str) -> None:
         result = explainer.explain(rows, targets, problem, box, seeds)
         distance = problem.features.distance(result.points, rows)[result.found].mean()
         asked = result.n_evaluations.mean()
-        print(f"  {method:18s} found {result.found.mean():5.0%}  L1 {distance:5.2f}  {asked:6.0f} evaluations a row")
+        print(f"  {method:18s} found {result.found.mean():5.0%}  L1 {distance:5.2f}  {asked:6.0f} evaluations per row")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def prepared() -> tuple[str, Problem, np.ndarray, np.ndarray]:
 def timed(
     explainer: Explainer, problem: Problem, originals: np.ndarray, targets: np.ndarray
 ) -> tuple[float, float, Explained]:
-    """Give the seconds a row of the first run, which learns which training rows are stable, and of the best later."""
+    """Give the seconds per row of the first run, which learns which training rows are stable, and of the best later."""
     box, seeds = problem.features.box(originals), list(range(len(originals)))
     seconds = []
     for _ in range(4):

@@ -64,7 +64,7 @@ def ask_dice(x, _model, target):
 
 
 # %%
-# 3. As a function: betarce calls it once a row. Rules hold in what is handed out, whether or not dice-ml knows them.
+# 3. As a function: betarce calls it once per row. Rules hold in what is handed out, whether or not dice-ml knows them.
 rules = {"housing": brce.immutable(), "debt": brce.decrease_only()}
 rce = brce.BetaRCE(
     model, base=ask_dice, features=rules, delta=0.9, confidence=0.95, random_state=0

@@ -42,7 +42,7 @@ model = FixedThresholdClassifier(
 )
 
 # %%
-# 3. What an applicant can change, one sentence a column.
+# 3. What an applicant can change, one sentence per column.
 rules = {
     "age": brce.immutable(),
     "employment_years": brce.immutable(),

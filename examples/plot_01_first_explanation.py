@@ -16,7 +16,7 @@ loans = brce.datasets.load_loan(n=500).numeric()
 train, y, applicants = loans.X[:350], loans.y[:350], loans.X[350:]
 
 # %%
-# The model is any classifier; the space says how it may be retrained. ``fit`` trains it and its siblings.
+# The model is any classifier; the space says how it may be retrained. ``fit`` trains it and its members.
 model = make_pipeline(StandardScaler(), LogisticRegression())
 rules = {
     "age": brce.immutable(),

@@ -41,7 +41,7 @@ RADIUS = 0.2
 SEED = 31  # with this radius: five shells, which fit in the picture
 
 # %%
-# 1. Two moons, a small network, and bootstrapped siblings of it: some to search with, others to certify with.
+# 1. Two moons, a small network, and members on bootstrapped rows: some to search with, others to certify with.
 X, y = make_moons(160, noise=0.25, random_state=1)
 model = MLPClassifier((12,), solver="lbfgs", alpha=0.3, max_iter=300, random_state=0)
 rce = brce.BetaRCE(model, delta=0.8, confidence=0.9, random_state=0, verbose=-1).fit(

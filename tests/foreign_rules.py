@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from betarce.errors import InvalidInput
-from betarce.features.rules import RULES
+from betarce.features.rules.registry import RULES
 from betarce.rules import Ends, Guide, Moves, Rule, RulePart, rule
 
 

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from betarce.features.rules import RULES
+from betarce.features.rules.registry import RULES
 
 
 def said(rule):

@@ -9,7 +9,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from betarce.ensemble import Ensemble
 from betarce.explainers import Problem
-from betarce.features import FeatureSpace, immutable, one_of
+from betarce.features import FeatureSpace
+from betarce.rules import immutable, one_of
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(

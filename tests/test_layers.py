@@ -27,11 +27,20 @@ def test_every_package_has_a_layer_and_a_sentence():
 
 
 def test_no_two_packages_need_each_other():
-    graph = house.import_graph()
-    free = set()
-    while ready := {name for name, others in graph.items() if name not in free and others <= free}:
-        free |= ready
-    assert sorted(set(graph) - free) == [], "these import each other in a circle"
+    assert sorted(house.circles(house.import_graph())) == [], "these import each other in a circle"
+
+
+def test_no_import_within_a_function_hides_a_circle():
+    assert sorted(house.circles(house.module_graph())) == [], "these import each other in a circle"
+
+
+def test_one_call_alone_goes_up_by_name():
+    called = {
+        str(path.relative_to(house.SOURCE)): word
+        for path in house.source_files()
+        for word in re.findall(r"import_module\([^)]*betarce[^)]*\)", path.read_text(encoding="utf-8"))
+    }
+    assert called == {"robustify/betarce.py": 'import_module("betarce.runs")'}
 
 
 def test_the_picture_shows_the_code():

@@ -17,7 +17,7 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 LAYERS: Sequence[Mapping[str, str]] = (
     {
         "errors": "Every error and warning that is raised on purpose.",
-        "exports": "The public names, which `__init__.py` imports lazily.",
+        "exports": "The public names, those of the rules among them: what is imported by name.",
         "arrays": "Names for types of arrays.",
         "seeding": "Seeds derived from names.",
         "checks": "Checks of arguments that many modules take.",
@@ -98,6 +98,45 @@ def imports_of(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         yield from (module for module in modules if module.startswith("betarce."))
+
+
+def module_of(path: Path) -> str:
+    """Give the full name of the module that a file is."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(["betarce", *(parts[:-1] if parts[-1] == "__init__" else parts)])
+
+
+def module_graph() -> dict[str, set[str]]:
+    """Give the modules that each module imports, at the top or in functions, without those for type checkers alone."""
+    modules = {module_of(path): path for path in source_files()}
+    graph = {}
+    for name, path in modules.items():
+        found = set()
+        for node in _run_nodes(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                inside = {f"{node.module}.{alias.name}" for alias in node.names} & set(modules)
+                found |= inside or {node.module or ""}
+            elif isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+        graph[name] = found & set(modules) - {name}
+    return graph
+
+
+def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk through all that runs."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _run_nodes(child)
+
+
+def circles(graph: Mapping[str, set[str]]) -> set[str]:
+    """Give the names that cannot be put into an order in which each comes after all that it imports."""
+    free: set[str] = set()
+    while ready := {name for name, others in graph.items() if name not in free and others <= free}:
+        free |= ready
+    return set(graph) - free
 
 
 def import_graph() -> dict[str, set[str]]:

@@ -56,8 +56,9 @@ def namespace_page(namespace: str) -> str:
     module = importlib.import_module(f"betarce.{namespace}")
     at_top = {name for names in HOMES.values() for name in names}
     sentence = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
-    shared = [name for name in module.__all__ if name in at_top and getattr(betarce, name) is getattr(module, name)]
-    own = [name for name in module.__all__ if name not in shared]
+    listed = sorted(module.__all__)
+    shared = [name for name in listed if name in at_top and getattr(betarce, name) is getattr(module, name)]
+    own = [name for name in listed if name not in shared]
     constants = [name for name in own if not callable(getattr(module, name))]
     lines = [*heading(f"betarce.{namespace}", "="), sentence, "", f".. currentmodule:: betarce.{namespace}", ""]
     lines += summary_table(f"betarce.{namespace}", [name for name in own if name not in constants])

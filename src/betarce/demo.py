@@ -9,16 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from betarce.datasets import Dataset, load_loan
-from betarce.features import (
-    Rule,
-    decrease_only,
-    immutable,
-    increase_only,
-    integer,
-    one_of,
-    transitions,
-)
+from betarce.features import Rule
 from betarce.robustify import BetaRCE, Result
+from betarce.rules import decrease_only, immutable, increase_only, integer, one_of, transitions
 
 N_TEST = 400
 NAMES = ["purpose", "housing", "education"]
@@ -57,7 +50,7 @@ class Demo:
 
 
 def prepare(*, delta: float, confidence: float, seed: int, n_jobs: int | None, n_applicants: int = 5) -> Demo:
-    """Train the bank's model and its bootstrapped siblings; pick applicants that the model rejects."""
+    """Train the bank's model and members on bootstrapped rows; pick applicants that the model rejects."""
     loans = load_loan()
     train, test = loans.X.iloc[:-N_TEST], loans.X.iloc[-N_TEST:]
     encode = ColumnTransformer(

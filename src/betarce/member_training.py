@@ -16,13 +16,13 @@ from betarce.spaces import Job, Trainer
 
 
 class MemberStore(Protocol):
-    """Where models are kept as they are trained, so that work that was stopped can go on."""
+    """Where models are stored as they are trained, so that work that was stopped can go on."""
 
-    def kept(self, name: str) -> Outcome | None:
-        """Give what became of a model; None if it is not known yet."""
+    def read(self, name: str) -> Outcome | None:
+        """Give what became of a model; None if it is not stored yet."""
 
-    def keep(self, name: str, outcome: Outcome) -> None:
-        """Keep what became of a model."""
+    def write(self, name: str, outcome: Outcome) -> None:
+        """Store what became of a model."""
 
 
 def train_members(
@@ -48,13 +48,13 @@ def train_members(
     for job in jobs:
         by_trainer[job.trainer].append(job.retraining)
     batches = [(trainer, batch) for trainer, work in by_trainer.items() for batch in trainer.batches(work)]
-    outcomes, batches = _kept(batches, store)
+    outcomes, batches = _stored(batches, store)
 
     def take(batch: Sequence[Retraining], trained: Sequence[Outcome]) -> None:
         for retraining, outcome in zip(batch, trained, strict=True):
             outcomes[retraining.name] = outcome
             if store is not None and outcome.model is not None:
-                store.keep(retraining.name, outcome)
+                store.write(retraining.name, outcome)
 
     if announce is not None and verbose >= 0 and batches:
         left = len(jobs) - len(outcomes)
@@ -77,13 +77,13 @@ def train_members(
 _Batch = tuple[Trainer, list[Retraining]]
 
 
-def _kept(batches: list[_Batch], store: MemberStore | None) -> tuple[dict[str, Outcome], list[_Batch]]:
-    """Give what is known already, and the batches that are left; one that is not known whole is trained whole."""
+def _stored(batches: list[_Batch], store: MemberStore | None) -> tuple[dict[str, Outcome], list[_Batch]]:
+    """Give what is stored already, and the batches that are left; one that is not stored whole is trained whole."""
     outcomes: dict[str, Outcome] = {}
     left = []
     for trainer, batch in batches:
-        kept = {} if store is None else {retraining.name: store.kept(retraining.name) for retraining in batch}
-        known = {name: outcome for name, outcome in kept.items() if outcome is not None}
+        found = {} if store is None else {retraining.name: store.read(retraining.name) for retraining in batch}
+        known = {name: outcome for name, outcome in found.items() if outcome is not None}
         if len(known) == len(batch):
             outcomes.update(known)
         else:

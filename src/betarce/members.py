@@ -246,7 +246,7 @@ def draw_members(
         Given the seconds that all members will take, as far as the first ones tell, it returns what to say before the
         others are trained.
     store : MemberStore, optional
-        Where members are kept as they are trained; those that it has are not trained again.
+        Where members are stored as they are trained; those that it has are not trained again.
 
     Returns
     -------

@@ -4,21 +4,10 @@ import json
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import betarce as brce
-from betarce.cli import app
+from command_line import SMALL, ask, said
 from mixed_models import LABELS, TABLE
-
-SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "2", "--jobs", "1"]
-
-
-def ask(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def said(done):
-    return " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,9 @@
 import json
 
 import pandas as pd
-from typer.testing import CliRunner
 
 import betarce as brce
-from betarce.cli import app
-
-
-def ask(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+from command_line import ask
 
 
 def test_all_data_sets_are_listed(monkeypatch, tmp_path):

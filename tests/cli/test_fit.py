@@ -8,16 +8,13 @@ import sys
 import time
 
 import pytest
-from typer.testing import CliRunner
 
 import betarce as brce
-from betarce.cli import app
 from betarce.models.files import save_model
 from betarce.runs import FitFolder, identity
 from betarce.storage.files import unseal
+from command_line import SMALL, ask
 from mixed_models import LABELS, TABLE, fitted
-
-SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "2", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +29,6 @@ def bank(tmp_path_factory):
     )
     assert done.exit_code == 0, done.output
     return folder
-
-
-def ask(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def told(text):

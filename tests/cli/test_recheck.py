@@ -9,23 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
 import betarce as brce
-from betarce.cli import app
 from betarce.models.files import save_model
 from betarce.models.tabular import tabular_model
+from command_line import ask, said
 from mixed_models import LABELS, TABLE
 
 SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "19", "--jobs", "1"]
-
-
-def ask(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def said(done):
-    return " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.fixture(scope="module")

@@ -4,27 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import betarce as brce
-from betarce.cli import app
 from betarce.ledger import PublicKey, SigningKey, verify
 from betarce.models.tabular import tabular_model
 from betarce.runs import identity
 from betarce.runs.csv_rows import read_table
 from betarce.runs.manifest import Manifest
 from betarce.runs.training_data import table_digest
+from command_line import SMALL, ask, said
 from mixed_models import LABELS, TABLE
-
-SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "2", "--jobs", "1"]
-
-
-def ask(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def said(done):
-    return " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.fixture(scope="module")

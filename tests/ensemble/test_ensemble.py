@@ -247,8 +247,8 @@ class Wrong:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda n: np.zeros(n + 1), "must give one label a row"),
-        (lambda n: np.zeros((n, 2)), "must give one label a row"),
+        (lambda n: np.zeros(n + 1), "must give one label per row"),
+        (lambda n: np.zeros((n, 2)), "must give one label per row"),
         (lambda n: np.full(n, 0.3), "none of the classes"),
         (lambda n: np.full(n, 7), "gave .*7"),
     ],

@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from betarce.ensemble import Ensemble
 from betarce.explainers import Closest, GrowingSpheres, Problem, check_explainer
-from betarce.features import FeatureSpace, at_most, cost
+from betarce.features import FeatureSpace
+from betarce.rules import at_most, cost
 from betarce.search import FrontierSearch
 from betarce.testing import rule_case
 from contract_cases import keeps_the_contract

@@ -15,7 +15,8 @@ from betarce.comparison.metrics import plausibility
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import Face, GrowingSpheres, NearestUnlike, Problem, check_explainer
-from betarce.features import FeatureSpace, at_most, immutable
+from betarce.features import FeatureSpace
+from betarce.rules import at_most, immutable
 from contract_cases import keeps_the_contract
 from small_problem import FEATURES, POINTS
 

@@ -12,7 +12,8 @@ from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import NearestUnlike, Problem, RobustNearest, check_explainer
 from betarce.explainers.training_rows import nearest, pairwise
-from betarce.features import FeatureSpace, at_most, immutable, may_be_missing, no_more_than
+from betarce.features import FeatureSpace
+from betarce.rules import at_most, immutable, may_be_missing, no_more_than
 from contract_cases import keeps_the_contract
 from small_problem import FEATURES, POINTS, TABLE
 

@@ -12,7 +12,8 @@ from betarce.comparison.metrics import plausibility
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers import NearestUnlike, Nice, Problem, check_explainer
-from betarce.features import FeatureSpace, derived, immutable
+from betarce.features import FeatureSpace
+from betarce.rules import derived, immutable
 from contract_cases import keeps_the_contract
 
 REWARDS = ["sparsity", "proximity", "plausibility"]

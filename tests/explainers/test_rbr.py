@@ -12,7 +12,7 @@ from betarce.errors import InvalidInput
 from betarce.explainers import Rbr, check_explainer
 from betarce.explainers.rbr import onto_l1_ball
 from betarce.explainers.worst_case_odds import Curve, Odds
-from betarce.features import immutable
+from betarce.rules import immutable
 from contract_cases import keeps_the_contract
 from gradient_cases import check_awkward, explain, linear_model, problem_of, uniform
 

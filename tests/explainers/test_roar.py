@@ -8,7 +8,7 @@ from betarce.errors import InvalidInput
 from betarce.explainers import Roar, check_explainer
 from betarce.explainers.descent import Slope
 from betarce.explainers.roar import Line
-from betarce.features import immutable
+from betarce.rules import immutable
 from contract_cases import keeps_the_contract
 from gradient_cases import Opaque, check_awkward, explain, linear_model, problem_of, uniform
 

@@ -19,7 +19,8 @@ from betarce.errors import InvalidInput
 from betarce.explainers import GrowingSpheres, Problem, RobX, TRex, check_explainer, stability, stability_histogram
 from betarce.explainers import walking as walking_module
 from betarce.explainers.neighbourhood import Criterion, StabilityTest
-from betarce.features import FeatureSpace, immutable, no_more_than, ordinal
+from betarce.features import FeatureSpace
+from betarce.rules import immutable, no_more_than, ordinal
 from contract_cases import keeps_the_contract
 
 test_robx_keeps_the_contract = keeps_the_contract(RobX(n_samples=200), rules=True)

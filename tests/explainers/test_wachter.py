@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from betarce.errors import InvalidInput
 from betarce.explainers import Wachter, check_explainer
 from betarce.explainers.descent import Slope, shrink
-from betarce.features import immutable
+from betarce.rules import immutable
 from contract_cases import keeps_the_contract
 from gradient_cases import Opaque, check_awkward, explain, linear_model, problem_of, uniform
 

@@ -9,9 +9,10 @@ from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.features import FeatureSpace, cost, derived, read_rules, write_rules
+from betarce.features import FeatureSpace
 from betarce.features.stored import from_plain, to_plain
 from betarce.robustify import Result
+from betarce.rules import cost, derived, read_rules, write_rules
 from betarce.testing import rule_case
 
 MIXED = rule_case("none")

@@ -12,11 +12,12 @@ from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
 from betarce.errors import InvalidInput, MissingExtra
-from betarce.features import FeatureSpace, Rule, read_rules, write_rules
+from betarce.features import FeatureSpace, Rule
 from betarce.features.formula import Formula
 from betarce.features.hints import hints
 from betarce.features.rules.between import Between
 from betarce.features.rules.movement import Movement
+from betarce.rules import read_rules, write_rules
 from mixed_table import TABLE, rules
 
 

@@ -171,14 +171,14 @@ def test_the_summary_counts_rows_and_measures_the_certified_ones():
     summary = batch(*items, failure(certificate=GUARANTEE.certify(1, 38), n_evaluations=4000)).summary()
     assert summary.index.tolist() == [
         *("all", "certified", "not-found", "distance_to_base", "distance_to_original", "features_changed"),
-        *("lower_bound", "n_evaluations", "milliseconds"),
+        *("lower_bound", "n_evaluations", "ms"),
     ]
     assert summary["rows"].tolist() == [3, 2, 1, 2, 2, 2, 2, 3, 3]
     assert summary.loc["distance_to_original", ["median", "mean", "min", "max"]].tolist() == [0.25, 0.25, 0, 0.5]
     assert summary.loc["features_changed", "max"] == 1
     assert summary.loc["lower_bound", "min"] == items[1].certificate.lower_bound
     assert summary.loc["n_evaluations", "mean"] == 2000
-    assert summary.loc["milliseconds", "median"] == 20
+    assert summary.loc["ms", "median"] == 20
 
 
 def test_the_summary_by_feature_says_which_change_most_often():

@@ -371,7 +371,7 @@ class TwoColumns(HomeMade):
     [
         (lambda: fit(X=BAD), UnusableModel, "could not be trained on this table: ValueError: Input X contains NaN"),
         (lambda: fit(X=np.where(np.isnan(BAD), np.inf, BAD)), InvalidInput, "is inf"),
-        (lambda: fit(y=Y[:10]), InvalidInput, "one label a row"),
+        (lambda: fit(y=Y[:10]), InvalidInput, "one label per row"),
         (lambda: fit(y=np.zeros(len(X))), InvalidInput, "at least two classes; got only"),
         (lambda: fit(y=X[:, 0]), InvalidInput, "numbers with fractions"),
         (lambda: fit(y=np.where(Y == 1, 1.0, np.nan)), InvalidInput, "no missing labels"),
@@ -397,7 +397,7 @@ class TwoColumns(HomeMade):
         (lambda: fit(NoPredict()), UnusableModel, "must have `predict`"),
         (lambda: fit(LinearRegression()), UnusableModel, "is a regressor"),
         (lambda: fit(Scores()), UnusableModel, "none of the classes"),
-        (lambda: fit(TwoColumns()), UnusableModel, "must give one label a row"),
+        (lambda: fit(TwoColumns()), UnusableModel, "must give one label per row"),
         (lambda: fit(space=brce.Custom(lambda X, y, seed: 1 / 0)), MemberFailed, "ZeroDivisionError"),
         (lambda: fit(X=FRAME.assign(e="text"), y=LABELS), UnusableModel, "could not convert string to float"),
     ],

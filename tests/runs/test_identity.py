@@ -1,8 +1,5 @@
 """What an explainer is made of, as digests: the same in every process, another for anything else."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +12,7 @@ from betarce.models.recipe import Table
 from betarce.runs.identity import identity
 from betarce.runs.training_data import table_content, table_of_content
 from mixed_models import LABELS, TABLE, fitted
+from other_processes import printed_elsewhere
 
 SETTINGS = {"n_models": (3, 30), "verbose": -1, "delta": 0.8, "confidence": 0.9}
 
@@ -61,18 +59,7 @@ def test_the_identity_is_the_same_in_every_process():
         "from test_identity import explainer; from betarce.runs.identity import identity;"
         "print(identity(explainer('voting')).to_plain())"
     )
-    here = Path(__file__).parent
-    places = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONPATH": places, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    said = printed_elsewhere(code, Path(__file__).parent)
     assert said == {f"{identity(explainer('voting')).to_plain()}\n"}
 
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, decrease_only, immutable
+from betarce.features import FeatureSpace
+from betarce.rules import decrease_only, immutable
 from betarce.search import FrontierSearch, Ladders, Task
 from betarce.search.archive import Archive
 from betarce.search.direction import steepest

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, immutable
+from betarce.features import FeatureSpace
+from betarce.rules import immutable
 from betarce.search import GrowingSpheresSearch, Task
 from betarce.testing import check_search_contract
 from contract_cases import FOUR, case_named

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, cost, immutable
+from betarce.features import FeatureSpace
+from betarce.rules import cost, immutable
 from betarce.search import FrontierSearch, GrowingSpheresSearch, Task
 from betarce.testing import RULE_SETS, rule_case
 from betarce.testing.contract import Contract

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from betarce.errors import CorruptFile, InvalidInput
-from betarce.features import FeatureSpace, read_rules, write_rules
+from betarce.features import FeatureSpace
+from betarce.rules import read_rules, write_rules
 from betarce.storage.documents import MOST_DEPTH, check_limits, parse_json, parse_toml, parse_yaml
 from betarce.storage.files import read_text, seal, unseal
 

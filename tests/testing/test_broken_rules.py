@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from betarce.errors import ContractBroken
-from betarce.features.rules import RULES
+from betarce.features.rules.registry import RULES
 from betarce.rules import Moves, RulePart, at_most, rule
 from betarce.testing import check_rule_contract
 

@@ -1,4 +1,4 @@
-"""One row's answer, printed."""
+"""Print the answer for one row."""
 
 from typing import TYPE_CHECKING
 

@@ -27,7 +27,9 @@ def demo(
 
     console = Console(highlight=False)
     with friendly_errors():
-        console.print("Training a bank's model, and bootstrapped siblings of it to search with and to certify with ...")
+        console.print(
+            "Training a bank's model, and members on bootstrapped rows to search with and to certify with ..."
+        )
         story = prepare(delta=delta, confidence=confidence, seed=seed, n_jobs=check_jobs(jobs))
         rce, certifying = story.rce, story.rce.members_.certifying or ()
         console.print(f"{story.loans}. The model is right for {story.accuracy:.0%} of unseen applicants.")

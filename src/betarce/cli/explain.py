@@ -163,7 +163,7 @@ def _trained(data: Path, how: Mapping[str, Any], members: Mapping[str, Any], set
     model = check_choice("--model", settings["model"], MODELS)
     task = read_task(data, **how)
     print_findings(task.findings, data)
-    typer.echo(in_terminal(f"Training {model} on {data}, and siblings to search and certify with ..."), err=True)
+    typer.echo(in_terminal(f"Training {model} on {data}, and members to search and certify with ..."), err=True)
     job = train(task, **settings, **chosen)
     return _Answered(job, job.explain(), how["label"], task.findings)
 

@@ -1,4 +1,4 @@
-"""What looks wrong in a CSV file, printed before anything is made of it."""
+"""Print what looks wrong in a CSV file, before it is used."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -57,7 +57,7 @@ def fit(
     allow_pickle: AllowPickle = False,
     json: Json = False,
 ) -> None:
-    """Train a model and retrained siblings of it on a CSV file, and write them to a folder that explains later.
+    """Train a model and its members on a CSV file, and write them to a folder that explains later.
 
     Stop it at any time: the same command goes on, and keeps the models that it has.
     """
@@ -90,9 +90,9 @@ def fit(
 def _print(fitted: "Fitted", out: Path) -> None:
     sizes = fitted.rce.members_.sizes
     right = "" if known(fitted.accuracy) is None else f" It is right for {fitted.accuracy:.0%} of rows kept aside."
-    kept = f" {fitted.n_kept} models were there from before." if fitted.n_kept else ""
+    stored = f" {fitted.n_stored} models were there from before." if fitted.n_stored else ""
     shown = ", ".join(f"{n} {role} members" for role, n in sizes.items())
-    typer.echo(in_terminal(f"Wrote {out}: {shown}.{kept}{right}"))
+    typer.echo(in_terminal(f"Wrote {out}: {shown}.{stored}{right}"))
     typer.echo(in_terminal(f"Next: betarce explain ROWS.csv --from {out} --target CLASS"))
 
 
@@ -100,7 +100,7 @@ def _document(fitted: "Fitted", out: Path, warned: Any) -> dict[str, object]:
     return {
         "run": str(out),
         "members": dict(fitted.rce.members_.sizes),
-        "models_from_before": fitted.n_kept,
+        "models_from_before": fitted.n_stored,
         "accuracy": known(fitted.accuracy),
         "warnings": list(warned),
     }

@@ -34,7 +34,7 @@ def init(
     """Infer the columns of a CSV file, and write a file of rules to edit: what may change, and how."""
     from betarce.cli.terminal import Console
     from betarce.errors import InvalidInput
-    from betarce.features import write_rules
+    from betarce.rules import write_rules
     from betarce.runs.csv_jobs import inspect
 
     with friendly_errors(path="--out"):

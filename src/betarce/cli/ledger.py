@@ -16,7 +16,7 @@ ledger = typer.Typer(no_args_is_help=True, help="Promises on record: look at the
 
 Store = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.", show_default=False, metavar="FILE")]
 Promises = Annotated[list[str], typer.Argument(help="Names of promises, or their first characters.")]
-Reason = Annotated[str, typer.Option(help="Why; kept beside the chain, and erased with the promise.", metavar="TEXT")]
+Reason = Annotated[str, typer.Option(help="Why; stored beside the chain, and erased with the promise.", metavar="TEXT")]
 Key = Annotated[Path | None, typer.Option(help="PEM file of the private key to sign with.", metavar="FILE")]
 Public = Annotated[Path | None, typer.Option(help="PEM file of the public key that must have signed.", metavar="FILE")]
 
@@ -149,7 +149,9 @@ def repair(
     ],
     promises: Annotated[list[str] | None, typer.Argument(help="Names of promises; all broken ones by default.")] = None,
     expires: Annotated[str | None, typer.Option(help="Until when the new promises bind.", metavar="DATE")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Statements commit to the points untold.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Statements do not tell the points, but commit to them.")
+    ] = False,
     key: Key = None,
     trust: Trust = None,
     json: Json = False,

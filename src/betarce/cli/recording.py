@@ -21,7 +21,7 @@ Expires = Annotated[str | None, typer.Option(help="Until when the promises bind,
 Cohort = Annotated[
     str | None, typer.Option(help="Column of the rows with the group to report on later.", metavar="COLUMN")
 ]
-Private = Annotated[bool, typer.Option("--private", help="Statements commit to the points untold.")]
+Private = Annotated[bool, typer.Option("--private", help="Statements do not tell the points, but commit to them.")]
 Key = Annotated[
     Path | None, typer.Option(help="PEM file of the private key to sign the promises with.", metavar="FILE")
 ]

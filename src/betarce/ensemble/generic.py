@@ -28,7 +28,7 @@ def label_codes(model: object, table: Any, classes: AnyArray) -> IntArray:
         labels = labels[:, 0]
     if labels.shape != (len(table),):
         raise UnusableModel(
-            f"`predict` of {_name(model)} must give one label a row, shape ({len(table)},); got shape "
+            f"`predict` of {_name(model)} must give one label per row, shape ({len(table)},); got shape "
             f"{labels.shape}. Wrap the model so that `predict` returns class labels."
         )
     codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)

@@ -1,6 +1,6 @@
 """Methods that make counterfactuals, behind one protocol.
 
-A method is one module that ends up in the imports below; `register` gives it its name.
+A method is one module, which is imported below; `register` gives it its name.
 """
 
 from betarce.explainers.closest import Closest

@@ -1,4 +1,4 @@
-"""Going downhill in the numbers of many rows at once: what methods that follow gradients share.
+"""Gradient descent on many rows at once, for all methods that follow gradients.
 
 A move is an array of shape (rows, features) in units of distance, zero where nothing moves. Only numbers that are free
 and known move; names and missing values stay as they are.
@@ -98,7 +98,7 @@ class Slope:
         return np.where(self.slides, (points - self.originals) / self.scale, 0.0)
 
     def margins(self, points: FloatArray) -> FloatArray:
-        """Give the model's margin at one point a row, shape (n,)."""
+        """Give the model's margin at one point per row, shape (n,)."""
         padded, targets = _fill_up(points), _fill_up(self.targets)
         return np.asarray(self.problem.model.margins(padded, targets)[: len(points), 0])
 
@@ -138,7 +138,7 @@ class Slope:
 
 
 class Adam:
-    """Adam with one pace a row, so that a step keeps the direction of the gradient: units are comparable already.
+    """Adam with one pace per row, so that a step keeps the direction of the gradient: units are comparable already.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A problem as dice-ml wants to see it: a table in its coding, and a model that answers about one row's target."""
+"""Adapters for dice-ml: a table in its coding, and a model that answers about the target of one row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Spent(Exception):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A table as dice-ml wants it: numbers in units of their training range, names as the text of their codes.
+    """A table in the coding of dice-ml: numbers in units of their training range, names as the text of their codes.
 
     Attributes
     ----------

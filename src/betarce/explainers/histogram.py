@@ -21,7 +21,7 @@ class StabilityHistogram:
     Attributes
     ----------
     table : DataFrame
-        One line a training row: "row", its number; "class", what the model says; "stability" in that class.
+        One line per training row: "row", its number; "class", what the model says; "stability" in that class.
     measure : str
     variance : float
 
@@ -42,7 +42,7 @@ class StabilityHistogram:
     variance: float
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one line a training row."""
+        """Give one line per training row."""
         return self.table.copy()
 
     def suggest_tau(self, target: Any, *, quantile: float = 0.5) -> float:
@@ -60,7 +60,7 @@ class StabilityHistogram:
         return float(rows["stability"].quantile(quantile))
 
     def plot(self, ax: Any = None, *, bins: int = 30) -> Any:
-        """Draw one histogram a class, with the suggested tau; gives the matplotlib axes."""
+        """Draw one histogram per class, with the suggested tau; gives the matplotlib axes."""
         plt = require("matplotlib.pyplot", extra="plot", purpose="A plot")
         ax = plt.subplots(figsize=(6, 4), layout="constrained")[1] if ax is None else ax
         edges = np.linspace(self.table["stability"].min(), self.table["stability"].max() + 1e-9, bins + 1)

@@ -227,7 +227,7 @@ def stability(
     problem : Problem
         The model and the columns.
     points : array of shape (n, d)
-    targets : label, one label a row, or mask of accepted classes of shape (n, classes)
+    targets : label, one label per row, or mask of accepted classes of shape (n, classes)
     measure : {"robx", "trex"}
         "robx": mean less standard deviation of the target's probability over the neighbours (Dutta et al., 2022).
         "trex": mean of the probability less its distance to the point's own (Hamman et al., 2023).

@@ -176,7 +176,7 @@ class FromCallable:
     def explain(
         self, originals: FloatArray, targets: AnyArray, problem: Problem, box: Box, seeds: Sequence[int]
     ) -> Explained:
-        """Call the function once a row."""
+        """Call the function once per row."""
         points = originals.copy()
         reasons = []
         for i, target in enumerate(targets):

@@ -280,7 +280,7 @@ class StableRows:
 
 
 def _stable_rows(test: StabilityTest, mask: BoolArray) -> StableRows:
-    """Look the training rows of a target up; kept as long as the problem lives."""
+    """Look up the training rows of a target, which are cached on the problem."""
     problem = test.problem
 
     def find() -> StableRows:

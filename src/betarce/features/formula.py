@@ -31,7 +31,7 @@ _ALLOWED = "+ - * / **, brackets, numbers, min(...), max(...) and column names (
 
 @dataclass(frozen=True)
 class Formula:
-    """A column computed from others, as text that can be kept in a file.
+    """A column computed from others, as text that can be stored in a file.
 
     The text is parsed, never run: nothing but arithmetic is known.
 

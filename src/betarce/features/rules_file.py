@@ -48,7 +48,7 @@ from betarce.storage.files import MOST_BYTES_BY_HAND, check_path, read_text, wri
 
 _SECTIONS = ("columns", "groups", "max_changes")
 _HEADER = """\
-# What may change, and how: one section a column. Use it as BetaRCE(features="this file.toml"), or on the command
+# What may change, and how: one section per column. Use it as BetaRCE(features="this file.toml"), or on the command
 # line as --features. A line that starts with # is a note; take its # away to make it a rule. A column without a rule
 # may take every value that the training table has.
 #

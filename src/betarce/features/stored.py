@@ -1,7 +1,7 @@
 """Serialise a feature space as plain data that JSON can hold.
 
-What is kept: every column, every rule, and what tables are outside (libraries and dtypes), so that a loaded space
-decodes to the same dtypes. Functions of derived columns cannot be kept, only formulas; a loaded space without its
+What is stored: every column, every rule, and what tables are outside (libraries and dtypes), so that a loaded space
+decodes to the same dtypes. Functions of derived columns cannot be stored, only formulas; a loaded space without its
 function works until the function is needed, and then says so.
 """
 

@@ -239,7 +239,7 @@ def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
     if isinstance(y, (list, tuple)) and labels.dtype.kind in "US":
         labels = _same_kind(np.array([*y, None], dtype=object)[:-1])  # numpy turns [1, "a"] into text
     if labels.shape != (n_rows,):
-        raise InvalidInput(f"`y` must have one label a row, shape ({n_rows},); got shape {labels.shape}.")
+        raise InvalidInput(f"`y` must have one label per row, shape ({n_rows},); got shape {labels.shape}.")
     if pd.isna(labels).any():
         raise InvalidInput(f"`y` must have no missing labels; got {int(pd.isna(labels).sum())} of them.")
     values = np.asarray(labels)

@@ -11,7 +11,7 @@ The protocol:
 * Every row is explained towards the class that the model does not give it. A base method answers each row once, with
   the parameters of the plan's method of the same name if there is one, and all methods that start from it start from
   these points; the time of a method holds that of its base. Both forms of BetaRCE run for each base method, delta and
-  confidence on the same pool of members, of which smaller guarantees take a part; other methods run once, or once a
+  confidence on the same pool of members, of which smaller guarantees take a part; other methods run once, or once per
   base method where they start from one.
 * Members of the cell's own space measure "robustness"; those of every space among `audit_spaces`, drawn for the cell
   of that space, measure "robustness_SPACE". No method has seen any of them.

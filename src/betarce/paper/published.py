@@ -41,7 +41,7 @@ def published_generalisation() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line a base method and pair of spaces: "base", "original" (the space of the certificate), "audited" (the
+        One line per base method and pair of spaces: "base", "original" (the space of the certificate), "audited" (the
         space of the members that measure), "robustness", "robustness_se".
     """
     return _read("generalisation")

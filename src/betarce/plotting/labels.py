@@ -15,9 +15,7 @@ _LED = 16  # from so far on a line leads to the mark
 _PAD = 1.0  # pixels
 
 
-def write_labels(
-    ax: Any, points: FloatArray, texts: Sequence[str], *, obstacles: Sequence[Any] = (), fontsize: float = 8
-) -> None:
+def write_labels(ax: Any, points: FloatArray, texts: Sequence[str], *, obstacles: Sequence[Any] = ()) -> None:
     """Write a name beside each mark, where there is room: close if possible, else with a line that leads to it.
 
     Parameters
@@ -29,7 +27,6 @@ def write_labels(
     texts : sequence of str
     obstacles : sequence of boxes (x0, y0, x1, y1)
         In data coordinates, what no name may cover, besides the marks.
-    fontsize : float
     """
     ax.figure.canvas.draw()  # the layout is known from here on
     at = ax.transData.transform(points)
@@ -40,7 +37,7 @@ def write_labels(
     taken += [np.append(np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])) for box in corners]
     room = np.ravel(ax.get_window_extent().get_points())
     for place, center, text in zip(points, at, texts, strict=True):
-        label = ax.annotate(text, place, (0, 0), textcoords="offset points", fontsize=fontsize)
+        label = ax.annotate(text, place, (0, 0), textcoords="offset points", fontsize=8)
         size = np.array(label.get_window_extent().size)
         (distance, way), box = _best(center, size, taken, room, pixel)
         taken.append(box)

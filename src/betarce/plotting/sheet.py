@@ -15,9 +15,9 @@ DASHES = ("-", "--", ":", "-.")
 _DOTS_PER_INCH = 200
 
 
-def column_axes(ax: Any, height: float = 2.4) -> Any:
+def column_axes(ax: Any) -> Any:
     """Give the axes to draw on: those of the user, or new ones as wide as a column."""
-    return new_axes(ax, ONE_COLUMN, height)
+    return new_axes(ax, ONE_COLUMN, 2.4)
 
 
 def panels(n_rows: int, n_columns: int, height: float) -> tuple[Any, Any]:

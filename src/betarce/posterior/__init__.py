@@ -1,12 +1,11 @@
 """From votes to guarantees: what the agreement of a few models says about all of them.
 
-`prior` holds prior beliefs, `bounds` turns votes into bounds, `guarantee` is what is asked for, `certificate` is the
-outcome of one vote, and `certificate_file` is its JSON form. No models and no randomness here.
+`prior` holds prior beliefs, `bounds` turns votes into bounds, `certificate` has what is asked of a vote with what the
+vote says, and `certificate_file` is its JSON form. No models and no randomness here.
 """
 
 from betarce.posterior.bounds import Tail, interval, lower_bound, max_delta
-from betarce.posterior.certificate import Certificate, percent
-from betarce.posterior.guarantee import Guarantee, check_vote_decides
+from betarce.posterior.certificate import Certificate, Guarantee, check_vote_decides, percent
 from betarce.posterior.prior import EXACT, JEFFREYS, PRIORS, UNIFORM, Prior, check_prior
 
 __all__ = [

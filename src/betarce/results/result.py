@@ -141,7 +141,7 @@ class Result(Sequence[RobustCounterfactual]):
         DataFrame
             By measure, one line each for all rows, for every status met, and for every measure: "rows" (that are so,
             or that have it), "median", "mean", "min" and "max". Distances (L1, in ranges of the features), features
-            changed and lower bound are those of the certified rows; evaluations and milliseconds are per row.
+            changed and lower bound are those of the certified rows; evaluations and ms (milliseconds) are per row.
 
             By feature, one line per feature that changes in some certified row, the most frequent first: "rows",
             "share" (of the certified rows), "up" and "down" (rows in which it grows or falls; blank for names without

@@ -40,7 +40,7 @@ def _measured(items: Sequence["RobustCounterfactual"]) -> dict[str, FloatArray]:
         "features_changed": np.array([n_changed(item) for item in certified], dtype=float),
         "lower_bound": np.array([item.certificate.lower_bound for item in certified if item.certificate], dtype=float),
         "n_evaluations": np.array([item.n_evaluations for item in items], dtype=float),
-        "milliseconds": np.array([item.runtime_s * 1000 for item in items], dtype=float),
+        "ms": np.array([item.runtime_s * 1000 for item in items], dtype=float),
     }
 
 

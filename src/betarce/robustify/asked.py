@@ -1,4 +1,4 @@
-"""What is asked about rows that can be read: what each is, what it wants, and what was said about it alone."""
+"""Rows to be answered, in chunks: each has its point, its target and whatever holds for it alone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

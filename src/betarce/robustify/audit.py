@@ -1,4 +1,4 @@
-"""What was promised against what fresh members say."""
+"""Compare what was promised with the votes of fresh members."""
 
 from typing import Any
 

@@ -39,15 +39,13 @@ def with_fallback(
         return based, {}
     other = find_bases(Closest(), problem, originals, targets, box, seeds, lost)
     helped = lost[other.found[lost]]
-    points, found, reasons = based.points.copy(), based.found.copy(), list(based.reasons)
-    points[helped], found[helped] = other.points[helped], True
     notes = {
-        int(row): f"The base method found nothing ({reasons[row]}) The closest plain counterfactual took its place."
+        int(
+            row
+        ): f"The base method found nothing ({based.reasons[row]}) The closest plain counterfactual took its place."
         for row in helped
     }
-    for row in helped:
-        reasons[row] = ""
-    return Explained(points, found, reasons, based.n_evaluations + other.n_evaluations), notes
+    return _with_points(based, helped, other.points[helped], based.n_evaluations + other.n_evaluations), notes
 
 
 def with_lowest_rungs(based: Explained, ladders: Ladders, targets: BoolArray, problem: Problem) -> Explained:
@@ -58,11 +56,17 @@ def with_lowest_rungs(based: Explained, ladders: Ladders, targets: BoolArray, pr
     last = ladders.exists.shape[1] - 1 - ladders.exists[lost, ::-1].argmax(axis=1)
     rungs = ladders.points[lost, last]
     good = problem.is_target(rungs, targets[lost])
-    points, found, reasons = based.points.copy(), based.found.copy(), list(based.reasons)
-    points[lost[good]], found[lost[good]] = rungs[good], True
-    for row in lost[good]:
+    return _with_points(based, lost[good], rungs[good], based.n_evaluations)
+
+
+def _with_points(based: Explained, rows: IntArray, points: FloatArray, n_evaluations: IntArray) -> Explained:
+    """Give points to rows that had none."""
+    all_points, found = based.points.copy(), based.found.copy()
+    all_points[rows], found[rows] = points, True
+    reasons = list(based.reasons)
+    for row in rows:
         reasons[row] = ""
-    return Explained(points, found, reasons, based.n_evaluations)
+    return Explained(all_points, found, reasons, n_evaluations)
 
 
 def find_bases(

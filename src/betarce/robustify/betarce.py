@@ -159,7 +159,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         n_audit : int
             Audit members to train as well, which nothing sees until a new model is compared with them.
         store : FitStore, optional
-            Where members are kept as they are trained, such as `betarce.runs.FitFolder("run")`: a fit that was
+            Where members are stored as they are trained, such as `betarce.runs.FitFolder("run")`: a fit that was
             stopped goes on with those that it has, to the same bits.
         """
         subject, members, seed = train(self, X, y, n_audit=n_audit, store=store)

@@ -19,10 +19,10 @@ from betarce.spaces import Given, Space, check_space
 
 
 class FitStore(MemberStore, Protocol):
-    """Where a fit keeps what it has trained, so that one that was stopped can go on."""
+    """Where a fit stores what it has trained, so that one that was stopped can go on."""
 
     def begin(self, model: object, table: Table, features: FeatureSpace, *, space: Space, seed: int) -> None:
-        """Take note of all that decides what the members will be; refuse if others are kept already.
+        """Take note of all that decides what the members will be; refuse if others are stored already.
 
         Parameters
         ----------
@@ -49,7 +49,7 @@ def train(rce: Any, X: Any, y: Any, *, n_audit: int = 0, store: FitStore | None 
     n_audit : int
         How many audit members to draw besides.
     store : FitStore, optional
-        Where members are kept as they are trained; those that it has are not trained again.
+        Where members are stored as they are trained; those that it has are not trained again.
     """
     guarantee = check_guarantee(rce.delta, rce.confidence, rce.prior, rce.certify_on)
     check_search(rce.search)
@@ -87,10 +87,10 @@ def train(rce: Any, X: Any, y: Any, *, n_audit: int = 0, store: FitStore | None 
 
 def _model(model: Any, table: Table, seed: int, store: FitStore | None) -> Any:
     """Give the model explained: as it is, trained now, or trained before the fit was stopped."""
-    kept = None if store is None else store.kept("model")
-    if kept is not None:
-        return kept.model
+    stored = None if store is None else store.read("model")
+    if stored is not None:
+        return stored.model
     trained = explained_model(model, table, derive(seed, "model"))
     if store is not None:
-        store.keep("model", Outcome(trained))
+        store.write("model", Outcome(trained))
     return trained

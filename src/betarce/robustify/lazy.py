@@ -1,4 +1,4 @@
-"""Explain tables that are not here yet: those of Dask and of Ray, partition by partition, when they are computed."""
+"""Explain lazy tables of Dask or Ray, partition by partition, when they are computed."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rows of one call as the user wrote them: read, named, and put in one order with all that was said about them."""
+"""Read the rows of one call: their points, names, targets, bases and own rules, in one order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from betarce.arrays import FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, RawTable, Rule, Rules, check_table, row_names
 from betarce.features.alignment import aligned_rows, aligned_values
-from betarce.features.rules import check_rule
+from betarce.features.rules.protocol import check_rule
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, RawTable, read_rules
+from betarce.features import FeatureSpace, RawTable
 from betarce.posterior import Guarantee, check_prior, check_vote_decides
+from betarce.rules import read_rules
 
 
 def check_guarantee(delta: float, confidence: float, prior: Any, certify_on: str) -> Guarantee:

@@ -28,7 +28,7 @@ class Frontier:
     points : array of shape (rungs, d)
         Safest first, closest last.
     table : DataFrame
-        One line a point: its kind ("rung", "base" or "paper"), depth, distances, votes and lower bound.
+        One line per point: its kind ("rung", "base" or "paper"), depth, distances, votes and lower bound.
     guarantee : Guarantee
     n_models : int
         Members that voted.
@@ -67,7 +67,7 @@ class Frontier:
         return f"Frontier(row {self.name}: {len(self.points)} rungs, {self.n_models} models, {bound})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one line a rung, then the base and the paper's point."""
+        """Give one line per rung, then the base and the paper's point."""
         return self.table.copy()
 
     def at(self, delta: float) -> Any:

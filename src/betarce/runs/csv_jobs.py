@@ -10,13 +10,14 @@ import pandas as pd
 
 from betarce.arrays import AnyArray, BoolArray
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace, Rule, immutable, read_rules
+from betarce.features import FeatureSpace, Rule
 from betarce.features.hints import hints
 from betarce.features.rules.kind import DeclaredKind
 from betarce.models.tabular import tabular_model
 from betarce.progress import progress
 from betarce.robustify import BetaRCE, Result
 from betarce.robustify.rows import readable_rows
+from betarce.rules import immutable, read_rules
 from betarce.runs.csv_rows import read_rows
 from betarce.seeding import derive
 from betarce.tables.csv_checks import Finding, check_values, identifiers
@@ -213,7 +214,7 @@ class Job:
 def train(
     task: Task, *, model: str = "hist-gradient-boosting", limit: int | None = None, seed: int = 0, **settings: Any
 ) -> Job:
-    """Train a model, with siblings to search and to certify with; pick the rows to explain.
+    """Train a model, with members to search and to certify with; pick the rows to explain.
 
     Parameters
     ----------
@@ -307,7 +308,7 @@ def class_wanted(target: str | None, label: str, classes: AnyArray) -> Any:
 
 
 def _as_declared(table: pd.DataFrame, rules: Mapping[Any, Rule]) -> pd.DataFrame:
-    """Show the model as categories what the rules declare to be some, in their order."""
+    """Cast columns that rules declare categorical, with the levels in their order."""
     for name, rule in rules.items():
         declared = _declared(rule)
         if name in table.columns and declared.kind in ("categorical", "ordinal"):

@@ -11,10 +11,7 @@ import pandas as pd
 from betarce.features import row_names
 from betarce.robustify import Verdict
 from betarce.robustify.rows import readable_rows
-from betarce.runs.csv_jobs import class_wanted
-from betarce.runs.csv_rows import read_rows
-from betarce.runs.loading import load
-from betarce.runs.manifest import Manifest
+from betarce.runs.csv_for_run import read_for_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +91,11 @@ def judge_points(
     trust : sequence of str
         See `betarce.load`.
     """
-    source = Manifest.read(folder).source
-    rce = load(folder, trust=trust)
-    label = source.label or "the class"
-    wanted = class_wanted(target, label, rce.classes_)
-    found = read_rows(points, rce.features_, missing=[*source.missing, *missing])
-    found = found if names is None else found.named_by(names)
-    _, unreadable = readable_rows(rce.features_, found.table, os.fspath(points))
-    readable = np.setdiff1d(np.arange(len(found.table)), list(unreadable))
-    verdicts = rce.certify(found.table.iloc[readable], wanted)
+    asked = read_for_run(folder, points, target=target, names=names, missing=missing, trust=trust)
+    rce, table = asked.rce, asked.rows.table
+    _, unreadable = readable_rows(rce.features_, table, os.fspath(points))
+    readable = np.setdiff1d(np.arange(len(table)), list(unreadable))
+    verdicts = rce.certify(table.iloc[readable], asked.target)
     by_position = dict(zip(readable.tolist(), verdicts, strict=True))
-    extra = tuple(name for name in found.extra if name not in (names, source.label))
-    return JudgedPoints(row_names(found.table), by_position, unreadable, label, wanted, extra)
+    extra = tuple(name for name in asked.rows.extra if name not in (names, asked.source.label))
+    return JudgedPoints(row_names(table), by_position, unreadable, asked.label, asked.target, extra)

@@ -9,11 +9,11 @@ from betarce.errors import UnusableModel
 from betarce.models.files import load_model
 from betarce.models.recipe import Recipe, Retraining, check_labels
 from betarce.robustify import BetaRCE
-from betarce.runs.csv_jobs import Job, Training, accuracy_of, class_wanted, job_for
-from betarce.runs.csv_rows import RowsFile, read_rows, read_table
+from betarce.runs.csv_for_run import read_for_run
+from betarce.runs.csv_jobs import Job, Training, accuracy_of, job_for
+from betarce.runs.csv_rows import RowsFile, read_table
 from betarce.runs.fit_folder import FitFolder
-from betarce.runs.loading import load
-from betarce.runs.manifest import Manifest, TableSource
+from betarce.runs.manifest import TableSource
 from betarce.runs.saving import save_run
 from betarce.seeding import derive
 
@@ -27,13 +27,13 @@ class Fitted:
     rce : BetaRCE
     accuracy : float
         Share of rows kept aside for which a model trained on the others is right; NaN where there are too few rows.
-    n_kept : int
+    n_stored : int
         Models that an earlier fit had trained before it was stopped.
     """
 
     rce: BetaRCE
     accuracy: float
-    n_kept: int
+    n_stored: int
 
 
 def fit_run(
@@ -71,11 +71,11 @@ def fit_run(
     """
     loaded = load_model(model, table=training.table, trust=trust, allow_pickle=allow_pickle)
     rce = BetaRCE(loaded.to_retrain(), features=training.rules, random_state=seed, **settings)
-    kept = FitFolder(folder, trust=tuple(trust))
-    n_kept = kept.n_kept
-    rce.fit(training.table, training.labels, n_audit=n_audit, store=kept)
+    stored = FitFolder(folder, trust=tuple(trust))
+    n_stored = stored.n_stored
+    rce.fit(training.table, training.labels, n_audit=n_audit, store=stored)
     save_run(rce, folder, source=source)
-    return Fitted(rce, accuracy_of(loaded.model, training, seed), n_kept)
+    return Fitted(rce, accuracy_of(loaded.model, training, seed), n_stored)
 
 
 def trained_on(path: str | os.PathLike[str], rce: BetaRCE, source: TableSource) -> Any:
@@ -150,10 +150,5 @@ def job_from_run(
     trust : sequence of str
         See `betarce.load`.
     """
-    source = Manifest.read(folder).source
-    rce = load(folder, trust=trust)
-    label = source.label or "the class"
-    wanted = class_wanted(target, label, rce.classes_)
-    found = read_rows(rows, rce.features_, missing=[*source.missing, *missing])
-    found = found if names is None else found.named_by(names)
-    return RunJob(job_for(rce, found.table, wanted, limit=limit), label, found)
+    asked = read_for_run(folder, rows, target=target, names=names, missing=missing, trust=trust)
+    return RunJob(job_for(asked.rce, asked.rows.table, asked.target, limit=limit), asked.label, asked.rows)

@@ -30,9 +30,9 @@ _WORDS = {
 
 
 class FitFolder:
-    """Keeps the members of a fit in the folder of its run, so that a fit that was killed goes on.
+    """The stored members of a fit in the folder of its run, so that a fit that was killed goes on.
 
-    What is kept belongs to one training table, model, space and seed, and to the versions of the libraries; with
+    They belong to one training table, model, space and seed, and to the versions of the libraries; with
     others it is refused, and how many members are asked for does not matter.
 
     Parameters
@@ -52,7 +52,7 @@ class FitFolder:
     >>> rce = BetaRCE(LogisticRegression(max_iter=5000), n_models=(5, 46), random_state=0, verbose=-1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rce = rce.fit(X[:, :4], y, store=FitFolder(f"{folder}/run"))
-    ...     FitFolder(f"{folder}/run").n_kept
+    ...     FitFolder(f"{folder}/run").n_stored
     52
     """
 
@@ -74,12 +74,12 @@ class FitFolder:
         }
 
     @property
-    def n_kept(self) -> int:
+    def n_stored(self) -> int:
         """How many models are there, the explained one among them."""
         return len(self._there)
 
     def begin(self, model: object, table: Table, features: FeatureSpace, *, space: Space, seed: int) -> None:
-        """Take note of all that decides what the members will be; refuse if others are kept already."""
+        """Take note of all that decides what the members will be; refuse if others are stored already."""
         definition = {
             "data": table_digest(table, features.encode(table.X)),
             "model": store_model(model).digest,
@@ -99,7 +99,7 @@ class FitFolder:
                 f"{' and '.join(others)}. Give the same again to go on with it, or choose another name."
             )
 
-    def kept(self, name: str) -> Outcome | None:
+    def read(self, name: str) -> Outcome | None:
         """Give a model that was trained before; None if it was not, or if its file is damaged, which is said."""
         path = self._there.get(file_stem(name))
         if path is None:
@@ -115,7 +115,7 @@ class FitFolder:
             del self._there[file_stem(name)]
             return None
 
-    def keep(self, name: str, outcome: Outcome) -> None:
+    def write(self, name: str, outcome: Outcome) -> None:
         """Write a model that was just trained."""
         within = "" if name == "model" else "members/"
         if outcome.warning:

@@ -1,4 +1,4 @@
-"""Short digests of the parts of a document, which say where it was changed once its digest says that it was."""
+"""Short digests of the parts of a document, which name the part that was changed."""
 
 import hashlib
 import json

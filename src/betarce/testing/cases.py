@@ -23,9 +23,11 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.errors import require
 from betarce.explainers import Problem
-from betarce.features import (
-    FeatureSpace,
-    Rules,
+from betarce.features import FeatureSpace, Rules
+from betarce.models.recipe import Table
+from betarce.robustify.goal import Anchors, MembersGoal, margin_scales
+from betarce.robustify.subject import Subject
+from betarce.rules import (
     at_most,
     between,
     cost,
@@ -40,9 +42,6 @@ from betarce.features import (
     one_of,
     transitions,
 )
-from betarce.models.recipe import Table
-from betarce.robustify.goal import Anchors, MembersGoal, margin_scales
-from betarce.robustify.subject import Subject
 from betarce.search import Task
 
 _ROWS = 8  # that are explained

@@ -8,10 +8,11 @@ import numpy as np
 from betarce.arrays import FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.explainers import NearestUnlike
-from betarce.features import FeatureSpace, Rule, write_rules
-from betarce.features.rules import RulePart, check_rule
+from betarce.features import FeatureSpace, Rule
+from betarce.features.rules.protocol import RulePart, check_rule
 from betarce.features.rules_file import rules_of
 from betarce.features.stored import from_plain, to_plain
+from betarce.rules import write_rules
 from betarce.testing.cases import Case, four_cases
 from betarce.testing.contract import Contract, Parts
 from betarce.testing.explainers import check_on

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_WAITING = 16
 _SECONDS, _SECONDS_TO_SEND = 30.0, 10.0
-_SHARED = ("annex", "certainty", "dom", "figures", "overview", "person", "steps", "texts", "tradeoff")
+_SHARED = ("annex", "certainty", "dom", "figures", "overview", "person", "steps", "texts", "tradeoff", "views")
 _OWN = ("api", "desk", "form", "promises", "workbench")
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _LINKS = {"desk.what_if": "#/", "annex": "#/annex"}

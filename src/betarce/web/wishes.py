@@ -2,7 +2,8 @@
 
 from collections.abc import Hashable, Sequence
 
-from betarce.features import FeatureSpace, Rule, between, decrease_only, immutable, increase_only, one_of
+from betarce.features import FeatureSpace, Rule
+from betarce.rules import between, decrease_only, immutable, increase_only, one_of
 from betarce.web.questions import Wish
 
 

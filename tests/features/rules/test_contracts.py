@@ -3,7 +3,7 @@
 import pytest
 
 import betarce as brce
-from betarce.features.rules import RULES
+from betarce.features.rules.registry import RULES
 from betarce.testing import check_rule_contract
 from foreign_rules import ByShare, MultiplesOf, Outside, registered
 

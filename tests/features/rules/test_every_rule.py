@@ -8,7 +8,7 @@ import pytest
 import betarce as brce
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace
-from betarce.features.rules import RULES
+from betarce.features.rules.registry import RULES
 from betarce.features.rules_file import rules_of
 from betarce.features.stored import plain_rules, rules_of_plain
 from betarce.rules import Rule

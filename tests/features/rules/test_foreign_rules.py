@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import betarce as brce
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
-from betarce.features.rules import RULES
+from betarce.features.rules.registry import RULES
 from betarce.features.stored import from_plain, to_plain
 from betarce.rules import Rule, RulePart, read_rules, rule, write_rules
 from foreign_rules import ByShare, MultiplesOf, Outside, multiples_of, registered

@@ -39,7 +39,7 @@ class Derived(RulePart):
             raise InvalidInput(f"The function of the derived column {name!r} failed: {error!r}") from error
         if values.shape != (len(points),):
             raise InvalidInput(
-                f"The function of the derived column {name!r} must give one value a row, shape ({len(points)},); "
+                f"The function of the derived column {name!r} must give one value per row, shape ({len(points)},); "
                 f"got shape {values.shape}."
             )
         return values

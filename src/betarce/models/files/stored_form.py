@@ -59,7 +59,7 @@ def store_model(model: object) -> StoredModel:
             raise InvalidInput(f"{type(model).__name__} cannot be stored: {_sentence(reason)} {error}") from error
 
 
-def restore_model(content: bytes, form: str, *, trust: Sequence[str] = (), ask: bool = False) -> Any:
+def restore_model(content: bytes, form: str, *, trust: Sequence[str] = ()) -> Any:
     """Rebuild the model that `store_model` wrote.
 
     Parameters
@@ -68,8 +68,6 @@ def restore_model(content: bytes, form: str, *, trust: Sequence[str] = (), ask: 
     form : {"arrays", "skops"}
     trust : sequence of str
         Further types that a `.skops` file may hold.
-    ask : bool
-        Whether it is asked once, to see that its parts fit together; not needed where that is done anyway.
 
     Raises
     ------
@@ -82,7 +80,7 @@ def restore_model(content: bytes, form: str, *, trust: Sequence[str] = (), ask: 
         return from_skops(content, trust=trust)
     if form != "arrays":
         raise CorruptFile(f"no model is stored as {form!r}")
-    models = unpack(from_bytes(content), ask=ask)
+    models = unpack(from_bytes(content), ask=False)
     if len(models) != 1:
         raise CorruptFile(f"it holds {len(models)} models; expected one")
     return models[0]

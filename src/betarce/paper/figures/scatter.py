@@ -35,7 +35,7 @@ def scatter_frame(distances: pd.DataFrame, *, base: str, method: str, bins: int 
     Returns
     -------
     DataFrame
-        One line a family, change and bin that is not empty: "rows" (lines read), "answers" (those that have both
+        One line per family, change and bin that is not empty: "rows" (lines read), "answers" (those that have both
         numbers), "correlation" (Pearson's, over all those), and of the bin the mean "distance_to_base", the mean "by"
         which it changed, and the "count".
 

@@ -1,4 +1,4 @@
-"""How long a row takes, against the delta that was asked for."""
+"""The time per row, against the delta that was asked for."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ _BARE = {"color": GREY, "lw": 1.0, "ls": "--"}
 
 
 def time_frame(records: pd.DataFrame) -> pd.DataFrame:
-    """Find the median time a row takes, and its quartiles.
+    """Compute the median time per row, and its quartiles.
 
     A record holds the time of its whole batch over its rows. So the median is over cells, each counted once: a data
     set, space and fold. Rows without an answer took their time too and are part of it. BetaRCE's time is its own: that
@@ -37,7 +37,7 @@ def time_frame(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line a family, base, method, delta and confidence: "rows" asked, "timed" rows (all but those of methods
+        One line per family, base, method, delta and confidence: "rows" asked, "timed" rows (all but those of methods
         that could not run), "answers" found, "cells", and "ms", "ms_low" and "ms_high", the median and quartiles.
         Base methods without BetaRCE are in the lines of their own base, with delta and confidence missing.
     """
@@ -87,7 +87,7 @@ def draw_time(frame: pd.DataFrame, *, confidence: float) -> Any:
         ticks_at(ax, sorted(own["delta"].unique()))
     label_below(axes, "delta")
     legend = {words(method): look for method, look in looks.items()}
-    legend_below(figure, legend | ({"the base method alone": _BARE} if len(bare) else {}), ylabel="time a row (ms)")
+    legend_below(figure, legend | ({"the base method alone": _BARE} if len(bare) else {}), ylabel="time per row (ms)")
     return figure
 
 

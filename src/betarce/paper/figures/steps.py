@@ -89,7 +89,7 @@ def shells_frame(record: pd.DataFrame, *, initial_radius: float, row: int = 0) -
     Returns
     -------
     DataFrame
-        One line a step: "step", "inner" and "outer" radius in units of the features' ranges, "n_candidates", "n_hits"
+        One line per step: "step", "inner" and "outer" radius in units of the features' ranges, "n_candidates", "n_hits"
         and "then": "halve", "grow" or "found". Without lines if the centre itself was what was sought.
 
     Notes
@@ -210,7 +210,7 @@ def ladder_frame(ladders: Ladders, n_agree: Sequence[int] | IntArray, *, quorum:
     Returns
     -------
     DataFrame
-        One line a rung, safest first: "rung", "level" (the depth it has at least), "x1" to "xd", "n_agree", "walk"
+        One line per rung, safest first: "rung", "level" (the depth it has at least), "x1" to "xd", "n_agree", "walk"
         ("passed", "missed", or "not asked" below the first miss) and "chosen".
     """
     exists = ladders.exists[row]

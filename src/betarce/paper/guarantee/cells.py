@@ -11,8 +11,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from betarce import datasets
 from betarce.arrays import AnyArray, IntArray
-from betarce.features import Rule, decrease_only, immutable, increase_only, one_of, transitions
+from betarce.features import Rule
 from betarce.models.families import paper_model
+from betarce.rules import decrease_only, immutable, increase_only, one_of, transitions
 from betarce.seeding import generator
 from betarce.spaces import Architecture
 
@@ -26,7 +27,6 @@ OURS: dict[str, Any] = {"n_models": "auto"}
 PAPER = {"search": "growing-spheres", "certify_on": "search", "prior": "jeffreys", "n_models": 32}
 
 N_ROWS = 60
-N_FITS = 20
 N_PAPER_FITS = {"logistic": 20}  # else 5: the paper's form is there to compare distances with
 N_AUDIT = {"network": 512}  # else 2,048
 MOST_TRAINING_ROWS = {"network": 1_000}  # else 1,668, as many as HELOC has; thousands of members are trained

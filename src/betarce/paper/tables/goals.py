@@ -48,7 +48,7 @@ def goals_table(
         * "misses_", "bound_", "p_": see Notes. "promise_": whether p is at least 0.05; NA without answers.
 
         Then "both" (rows that both answered), and over those "l1_paper", "l1_ours" (medians of the distance to base)
-        and "l1_ratio"; "ms_paper", "ms_ours" (median time a row), "ms_ratio"; "closer", "as_many": the goals.
+        and "l1_ratio"; "ms_paper", "ms_ours" (median time per row), "ms_ratio"; "closer", "as_many": the goals.
         Empty if no record fits.
 
     Raises

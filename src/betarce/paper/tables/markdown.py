@@ -58,7 +58,7 @@ def one_line(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def with_error(mean: float, error: float, *, digits: int = 3) -> str:
+def with_error(mean: float, error: float) -> str:
     """Write a mean with its standard error, if there is one.
 
     Examples
@@ -68,4 +68,4 @@ def with_error(mean: float, error: float, *, digits: int = 3) -> str:
     """
     if mean != mean:
         return "-"
-    return f"{mean:.{digits}f}" + ("" if error != error else f" ± {error:.{digits}f}")
+    return f"{mean:.3f}" + ("" if error != error else f" ± {error:.3f}")

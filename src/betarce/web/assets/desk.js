@@ -5,6 +5,7 @@ import { useRun } from "./api.js";
 import { replaced } from "./dom.js";
 import { promise, promises } from "./promises.js";
 import { useTexts } from "./texts.js";
+import { follow, markLink } from "./views.js";
 import { Workbench } from "./workbench.js";
 
 const PAUSE_MS = 1000;
@@ -33,22 +34,10 @@ async function start() {
       promise: () => promise(rest),
     };
     replaced(main, (views[view] ?? (() => workbench.node))());
-    for (const link of document.querySelectorAll("nav.main a")) {
-      const current = link.getAttribute("href") === `#/${view === "promise" ? "promises" : view}`;
-      if (current) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-    }
+    const current = `#/${view === "promise" ? "promises" : view}`;
+    markLink((link) => link.getAttribute("href") === current);
   };
-  addEventListener("hashchange", () => {
-    draw();
-    scrollTo(0, 0);
-    main.querySelector("h1")?.focus({ preventScroll: true });
-  });
-  document.querySelector(".skip").addEventListener("click", (event) => {
-    event.preventDefault();
-    main.focus();
-  });
-  draw();
+  follow(main, draw);
 }
 
 start();

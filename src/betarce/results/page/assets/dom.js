@@ -24,7 +24,7 @@ function filled(node, attributes, children) {
   return node;
 }
 
-export function append(node, children) {
+function append(node, children) {
   for (const child of children.flat(Infinity)) {
     if (child !== null && child !== undefined && child !== false) node.append(child);
   }

@@ -15,7 +15,7 @@ export function newList() {
   return { search: "", status: "", column: "", sort: "given", page: 0 };
 }
 
-export function answerOf(person) {
+function answerOf(person) {
   return person.answer === null ? null : person.options[person.answer];
 }
 

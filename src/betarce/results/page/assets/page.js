@@ -5,6 +5,7 @@ import { element, quoted, replaced } from "./dom.js";
 import { fitting, newList, overview } from "./overview.js";
 import { personView } from "./person.js";
 import { say, sentence, useTexts } from "./texts.js";
+import { follow, markLink } from "./views.js";
 
 const MOST_PRINTED = 500;
 
@@ -23,34 +24,18 @@ function start() {
     const row = shown();
     const view = location.hash === "#/annex" ? annex(page) : row === null ? overview(page, list, { onPrint: print }) : one(page, list, row);
     replaced(main, view);
-    mark(location.hash === "#/annex" ? "annex" : "overview");
+    const current = location.hash === "#/annex" ? "annex" : "overview";
+    markLink((link) => link.dataset.view === current);
   };
-  addEventListener("hashchange", () => {
-    draw();
-    scrollTo(0, 0);
-    main.querySelector("h1")?.focus({ preventScroll: true });
-  });
-  // The address says which row is shown, so the link must not change it.
-  document.querySelector(".skip").addEventListener("click", (event) => {
-    event.preventDefault();
-    main.focus();
-  });
   addEventListener("beforeprint", () => replaced(paper, sheets(page, list, shown())));
   addEventListener("afterprint", () => replaced(paper));
-  draw();
+  follow(main, draw);
 }
 
 function rowOf(page) {
   const match = /^#\/row\/(\d+)$/.exec(location.hash);
   const row = match ? Number(match[1]) - 1 : -1;
   return row >= 0 && row < page.people.length ? row : null;
-}
-
-function mark(current) {
-  for (const link of document.querySelectorAll("nav.main a")) {
-    if (link.dataset.view === current) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
 }
 
 function one(page, list, row) {

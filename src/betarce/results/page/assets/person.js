@@ -39,7 +39,7 @@ export function personView(person, page, { printed = false, heading = printed ? 
   );
 }
 
-export function section(title, ...children) {
+function section(title, ...children) {
   return element("section", { class: title.replaceAll("_", "-") }, element("h2", {}, say(title)), children);
 }
 
@@ -144,7 +144,7 @@ function limits(vote) {
   return section("not_promised", element("ul", {}, listed("limits").map((text) => element("li", {}, fill(text, words)))));
 }
 
-export function spaceInWords(space) {
+function spaceInWords(space) {
   const name = space.split("(")[0];
   return has(`spaces.${name}`) ? say(`spaces.${name}`) : quoted(space);
 }

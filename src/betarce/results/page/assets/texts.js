@@ -13,7 +13,7 @@ export function useTexts(given) {
 }
 
 // The text of a key such as "status.certified"; one of several if they differ by number.
-export function template(key, values) {
+function template(key, values) {
   let found = key.split(".").reduce((inner, part) => inner?.[part], texts);
   if (found && typeof found === "object" && "other" in found) {
     found = found[plural.select(values?.n ?? 0)] ?? found.other;
