@@ -15,7 +15,7 @@ import betarce as brce
 from betarce.cli import app
 from betarce.models.files import save_model
 from betarce.models.tabular import tabular_model
-from mixed_models import LABELS, TABLE
+from mixed_models import LABELS, TABLE, fitted
 
 SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "19", "--jobs", "1"]
 
@@ -295,3 +295,66 @@ def test_native_files_of_lightgbm_are_scored(bank):
         points = ledger.points().astype(TABLE.dtypes.to_dict())
     assert counts["held"] == int((model.predict(points) == 1).sum())
     assert counts["unscored"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["native.json", "native.ubj"])
+def test_native_files_of_xgboost_are_scored(name, bank):
+    model = fitted("xgboost")
+    model.save_model(name)
+    done = recheck("--model", name, "--json", "recheck.json", "--dry-run")
+    assert done.exit_code in (0, 1), done.output
+    document = json.loads((bank / "recheck.json").read_text())
+    with brce.Ledger("promises.db", read_only=True) as ledger:
+        points = ledger.points().astype(TABLE.dtypes.to_dict())
+    assert document["counts"]["held"] == int((model.predict(points) == 1).sum())
+    assert document["counts"]["unscored"] == 0
+    assert document["gate"]["departure"] is not None
+    assert document["model"] == name
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A run over numbers alone, which a network can take, with promises on record; as the working directory."""
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    monkeypatch.chdir(tmp_path)
+    numbers = TABLE[["income", "age"]].astype(float)
+    numbers.assign(approved=LABELS).to_csv("loans.csv", index=False)
+    numbers[LABELS == 0].iloc[:6].to_csv("rejected.csv", index=False)
+    assert ask("fit", "loans.csv", "--label", "approved", "--model", "logistic", "--out", "run", *SMALL).exit_code == 0
+    words = ["--from", "run", "--target", "1", "--ledger", "promises.db"]
+    assert ask("explain", "rejected.csv", *words).exit_code == 0
+    return numbers
+
+
+@pytest.mark.slow
+def test_a_network_in_safetensors_is_scored(desk):
+    network = brce.Network(hidden_layers=1, neurons=8, max_epochs=40, learning_rate=0.01, random_state=0)
+    save_model(network.fit(desk, LABELS), "next.safetensors")
+    done = recheck("--model", "next.safetensors", "--json", "recheck.json")
+    assert done.exit_code in (0, 1), done.output
+    with open("recheck.json") as file:
+        document = json.load(file)
+    with brce.Ledger("promises.db", read_only=True) as ledger:
+        points = ledger.points().astype(desk.dtypes.to_dict())
+    assert document["counts"]["held"] == int((network.predict(points) == 1).sum())
+    assert document["counts"]["unscored"] == 0
+    assert document["gate"]["departure"] is not None
+    assert entries()[-1] == "rechecked"
+
+
+@pytest.mark.slow
+def test_a_network_of_other_columns_or_a_damaged_one_is_said(desk):
+    network = brce.Network(hidden_layers=1, neurons=4, max_epochs=1, random_state=0)
+    save_model(network.fit(desk[["income"]], LABELS), "next.safetensors")
+    before = entries()
+    done = recheck("--model", "next.safetensors")
+    assert done.exit_code == 2, done.output
+    assert "the new model has other columns: the promises have 'age'. Nothing was put on record" in said(done)
+    with open("next.safetensors", "r+b") as file:
+        file.write(b"nonsense")
+    done = recheck("--model", "next.safetensors")
+    assert done.exit_code == 2, done.output
+    assert "it cannot be read as a network of betarce" in said(done)
+    assert entries() == before
