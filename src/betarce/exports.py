@@ -52,5 +52,5 @@ HOMES: Final[Mapping[str, Sequence[str]]] = {
     ],
     "betarce.runs": ["load"],
     "betarce.search": ["FrontierSearch", "GrowingSpheresSearch"],
-    "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"],
+    "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "NewData", "Seed"],
 }
