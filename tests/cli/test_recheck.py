@@ -1,7 +1,10 @@
 """`betarce recheck`: a new model against the promises on record, from whatever source it comes."""
 
 import json
+import os
 import shutil
+import sqlite3
+import subprocess
 from xml.etree import ElementTree
 
 import joblib
@@ -15,6 +18,7 @@ import betarce as brce
 from betarce.cli import app
 from betarce.models.files import save_model
 from betarce.models.tabular import tabular_model
+from betarce.storage.files import seal, unseal
 from mixed_models import LABELS, TABLE, fitted
 
 SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "19", "--jobs", "1"]
@@ -105,6 +109,7 @@ def test_a_change_that_was_not_declared_fails_and_says_where(bank):
     assert document["where"]["features"][0]["share"] > document["where"]["features"][0]["elsewhere"]
     assert document["where"]["rows"]
     assert "this change was not of the kind you declared" in said(done)
+    assert "Fit a run with --space new-data, which does" in said(done)
     assert "Failed: p <= 0.05" in said(done)
     assert "most of all where" in said(done)
     assert ElementTree.parse(bank / "recheck.xml").getroot().get("failures") == "9"
@@ -264,6 +269,50 @@ class TestBadInput:
         done = recheck("--model", "same.skops")
         assert done.exit_code == 2
         assert path.name in said(done)
+
+
+class TestFilesOfOthers:
+    """A ledger or a run that this version cannot read is named, and left as it is."""
+
+    def refused(self, path):
+        before = path.read_bytes()
+        done = recheck("--model", "same.skops")
+        assert done.exit_code == 2, done.output
+        assert path.read_bytes() == before
+        return said(done)
+
+    def test_a_ledger_of_a_newer_version(self, bank):
+        connection = sqlite3.connect("promises.db")
+        connection.execute("PRAGMA user_version = 7")
+        connection.close()
+        assert "it has version 7 of the tables" in self.refused(bank / "promises.db")
+
+    def test_a_file_that_is_no_ledger(self, bank):
+        (bank / "promises.db").write_text("Dear diary, this is not a database. " * 100)
+        assert "is not a usable ledger: it is no SQLite database" in self.refused(bank / "promises.db")
+
+    def test_a_run_of_a_newer_version(self, bank):
+        path = bank / "run" / "manifest.json"
+        document = unseal(path.read_text())
+        path.write_text(seal(document | {"betarce_run": 2}))
+        assert "has format 2, but this version of betarce reads format 1" in self.refused(path)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
+    def test_a_ledger_on_a_read_only_disk(self, bank):
+        disk = bank / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", disk], capture_output=True).returncode:
+            pytest.skip("no disk can be mounted here")
+        try:
+            shutil.copy("promises.db", disk)
+            subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+            words = ["--ledger", disk / "promises.db", "--from", "run", "--model", "same.skops"]
+            done = ask("recheck", *words)
+            assert done.exit_code == 2, done.output
+            assert "is read-only. Nothing of this was recorded" in said(done)
+            assert ask("recheck", *words, "--dry-run").exit_code == 0
+        finally:
+            subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.slow
