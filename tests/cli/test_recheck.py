@@ -407,3 +407,23 @@ def test_a_network_of_other_columns_or_a_damaged_one_is_said(desk):
     assert done.exit_code == 2, done.output
     assert "it cannot be read as a network of betarce" in said(done)
     assert entries() == before
+
+
+@pytest.mark.slow
+def test_a_run_that_declares_new_data_lets_a_model_of_new_rows_pass(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    loans = TABLE.assign(approved=LABELS)
+    loans[::2].to_csv("loans.csv", index=False)
+    loans[1::2].to_csv("newloans.csv", index=False)
+    loans[::2][LABELS[::2] == 0].iloc[:6].to_csv("rejected.csv", index=False)
+    fitting = ["--label", "approved", "--model", "logistic", "--space", "new-data", "--out", "run", *SMALL]
+    assert ask("fit", "loans.csv", *fitting).exit_code == 0
+    words = ["--from", "run", "--target", "1", "--ledger", "promises.db", "--out", "answers.json"]
+    assert ask("explain", "rejected.csv", *words).exit_code == 0
+    assert ask("verify", "answers.json", "--from", "run").exit_code == 0
+    assert ask("ledger", "export", "--ledger", "promises.db", "--out", "statements.jsonl").exit_code == 0
+    assert ask("verify", "statements.jsonl", "--from", "run", "--strength", "members").exit_code == 0
+    done = recheck("--model", "newloans.csv")
+    assert done.exit_code == 0, done.output
+    assert "--space" not in said(done)
+    assert entries()[-1] == "rechecked"
