@@ -129,9 +129,9 @@ class NewData:
     -----
     The explained model and a new one rest on two independent samples of `n` rows. Where the variance of a model is
     :math:`\\sigma^2 / n`, that of their difference is :math:`2 \\sigma^2 / n`, which models of `n / 2` drawn rows show,
-    too; `Bootstrap` shows half of it. That is right on average over training samples. But all promises share the luck
-    of one, which the search makes use of; a third of the rows allows for it, as far as that was measured: see
-    `docs/choose/space.md`.
+    too; `Bootstrap` shows half of it. That is right for a given point, on average over training samples. But all
+    promises share the luck of one sample, which the search makes use of; a third of the rows allows for much of that,
+    not for all. `docs/choose/space.md` has what was measured.
 
     Examples
     --------
