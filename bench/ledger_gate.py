@@ -1,13 +1,15 @@
 """How often does the gate of `Ledger.recheck` fire: under models of the declared space, and under real changes?
 
-``python bench/ledger_gate.py`` fits LightGBM on mixed loan tables of 700 rows, one per run, makes 70 promises, draws 59
-audit members and simulates deployments: models of the declared space; models trained after a tenth of all labels were
-flipped within a region; models trained after the meaning of a feature has changed, of any feature and of those that the
-model uses (turning it around changes a tenth of the model's own answers); and models trained on as many new rows of the
-same population, which is no retraining on the old ones. For comparison, the gate by promises alone is printed, too.
+``python bench/ledger_gate.py`` fits LightGBM on mixed loan tables of 700 rows, makes 70 promises, draws 59 audit
+members and simulates deployments, for each declared space: models of that space; models of as many new rows of the same
+population; and models after a real change, trained on the old rows and on new ones. A change is that a tenth of all
+labels are flipped within a region, or that the meaning of a feature has changed: of any feature, and of those that the
+model uses (turning it around changes a tenth of the model's own answers). The gate by promises alone is printed for
+comparison.
 """
 
 import argparse
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -15,13 +17,14 @@ import pandas as pd
 from betarce import BetaRCE
 from betarce.datasets import load_loan
 from betarce.ledger import rank
-from betarce.ledger.departure import departures
+from betarce.ledger.departure import Departures, labels_on_training_rows
 from betarce.models.recipe import Recipe, Retraining, Table
 from betarce.models.tabular import tabular_model
 from betarce.seeding import derive, generator
 from betarce.tables.csv_file import as_categories
 
 N_ROWS, N_PROMISES, N_AUDIT = 700, 70, 59
+Outcome = tuple[bool, bool, float]
 
 
 def flipped_in_a_region(table: Table, seed: int, share: float = 0.1) -> Table:
@@ -57,35 +60,50 @@ def new_rows(table: Table, seed: int) -> Table:
 class Deployments:
     """One run with promises and audit members, and how its gate ranks new models."""
 
-    def __init__(self, seed: int) -> None:
-        loans = load_loan(N_ROWS, seed=seed)
-        self.table = Table(as_categories(loans.X), np.asarray(loans.y))
-        model = tabular_model("lightgbm", self.table.X)
-        self.rce = BetaRCE(model, random_state=seed, verbose=-1).fit(self.table.X, self.table.y)
+    def __init__(self, table: Table, space: str, seed: int) -> None:
+        model = tabular_model("lightgbm", table.X)
+        self.rce = BetaRCE(model, space=space, random_state=seed, verbose=-1).fit(table.X, table.y)
         self.target = self.rce.classes_[-1]
-        rejected = self.table.X[np.asarray(self.rce.model_.predict(self.table.X)) != self.target][:N_PROMISES]
+        rejected = table.X[np.asarray(self.rce.model_.predict(table.X)) != self.target][:N_PROMISES]
         result = self.rce.explain(rejected, target=self.target)
         self.rce.audit(result, n_models=N_AUDIT)
-        self.points = np.array([item.points["robust"] for item in result if item.status == "certified"])
-        self.audit_broken = ~self.rce.members_.audit.agrees(self.points, self.target)
-        self.frame = self.rce.features_.decode(self.points)
+        points = np.array([item.points["robust"] for item in result if item.status == "certified"])
+        audit = self.rce.members_.audit
+        self.audit_broken = ~audit.agrees(points, self.target)
+        self.frame = self.rce.features_.decode(points)
+        self.departures = Departures(self.rce)
+        self.audit_departures = self.departures.of_members(audit)
 
-    def fires(self, model: object) -> tuple[bool, bool, float]:
+    def fires(self, model: object) -> Outcome:
         """Say whether the gate fires for a new model, whether it would by promises alone, and what share breaks."""
         broken = np.asarray(model.predict(self.frame)) != self.target
-        departure, others = departures(self.rce, model, self.rce.members_.audit)
-        both = rank(broken, self.audit_broken, departure=departure, audit_departures=others)
-        return both.beyond, rank(broken, self.audit_broken).beyond, both.share
+        labels = labels_on_training_rows(self.rce, model)
+        both = {"departure": self.departures.of_labels(labels), "audit_departures": self.audit_departures}
+        gate = rank(broken, self.audit_broken, **both)
+        return gate.beyond, rank(broken, self.audit_broken).beyond, gate.share
 
-    def trained(self, table: Table, seed: int) -> object:
-        """Train the recipe on another table."""
-        [outcome] = Recipe(self.rce.model_).train(table, [Retraining("new", seed)])
+
+def changed_models(table: Table, model: object, n: int, seed: int) -> Iterator[tuple[str, object]]:
+    """Train the recipe of a model on new rows, and after each kind of change, `n` times each."""
+
+    def trained(changed: Table, seed: int) -> object:
+        [outcome] = Recipe(model).train(changed, [Retraining("new", seed)])
         return outcome.model
 
-    def uses(self, name: str) -> bool:
-        """Say whether turning a column around changes a tenth of the model's own answers."""
-        model, X = self.rce.model_, self.table.X
-        return float(np.mean(model.predict(X) != model.predict(turned_around(X, name)))) >= 0.1
+    def uses(name: str) -> bool:
+        answers = model.predict(table.X), model.predict(turned_around(table.X, name))
+        return float(np.mean(answers[0] != answers[1])) >= 0.1
+
+    for i in range(n):
+        seed_of_one = derive(seed, "change", i)
+        new, name = new_rows(table, seed_of_one), changed_column(table, seed_of_one)
+        yield "new rows", trained(new, seed_of_one)
+        for what, rows in (("old rows", table), ("new rows", new)):
+            yield f"{what}, labels flipped in a region", trained(flipped_in_a_region(rows, seed_of_one), seed_of_one)
+            turned = trained(Table(turned_around(rows.X, name), rows.y), seed_of_one)
+            yield f"{what}, a feature turned around", turned
+            if uses(name):
+                yield f"{what}, a feature that is used turned around", turned
 
 
 def main() -> None:
@@ -95,32 +113,24 @@ def main() -> None:
     parser.add_argument("--deployments", type=int, default=50, help="models of the declared space per run")
     parser.add_argument("--changes", type=int, default=15, help="models of each kind of change per run")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--spaces", nargs="+", default=["bootstrap", "new-data"])
     asked = parser.parse_args()
-    fired: dict[str, list[tuple[bool, bool, float]]] = {}
-
-    def note(kind: str, outcome: tuple[bool, bool, float]) -> None:
-        fired.setdefault(kind, []).append(outcome)
-
+    fired: dict[tuple[str, str], list[Outcome]] = {}
     for run in range(asked.seed, asked.seed + asked.runs):
-        made = Deployments(run)
-        for model in made.rce.fresh_draw(asked.deployments, role="deployment").models:
-            note(f"declared space, run {run}", made.fires(model))
-        for i in range(asked.changes):
-            seed = derive(run, "change", i)
-            note("a tenth of labels flipped", made.fires(made.trained(flipped_in_a_region(made.table, seed), seed)))
-            name = changed_column(made.table, seed)
-            turned = made.fires(made.trained(Table(turned_around(made.table.X, name), made.table.y), seed))
-            note("a feature's meaning, any feature", turned)
-            if made.uses(name):
-                note("a feature's meaning, of those used", turned)
-            note("new rows of the same population", made.fires(made.trained(new_rows(made.table, seed), seed)))
-    space = [each for kind, found in fired.items() if kind.startswith("declared") for each in found]
-    for kind, found in {**fired, "declared space, all runs": space}.items():
+        loans = load_loan(N_ROWS, seed=run)
+        table = Table(as_categories(loans.X), np.asarray(loans.y))
+        made = {space: Deployments(table, space, run) for space in asked.spaces}
+        for space, each in made.items():
+            for model in each.rce.fresh_draw(asked.deployments, role="deployment").models:
+                for kind in ("of the declared space", f"of the declared space, run {run}"):
+                    fired.setdefault((space, kind), []).append(each.fires(model))
+        for kind, model in changed_models(table, next(iter(made.values())).rce.model_, asked.changes, run):
+            for space, each in made.items():
+                fired.setdefault((space, kind), []).append(each.fires(model))
+    print(f"{'declared':10s} {'new model':45s} {'models':>6s} {'fires':>7s} {'by promises alone':>18s} {'breaks':>7s}")
+    for (space, kind), found in sorted(fired.items(), key=lambda each: each[0][0]):
         both, alone, share = np.mean(found, axis=0)
-        print(
-            f"{kind:36s} fires in {both:6.1%} of {len(found):3d} deployments; by promises alone in {alone:6.1%}; "
-            f"breaks {share:5.1%} of the promises"
-        )
+        print(f"{space:10s} {kind:45s} {len(found):6d} {both:7.1%} {alone:18.1%} {share:7.1%}")
 
 
 if __name__ == "__main__":

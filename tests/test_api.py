@@ -29,7 +29,7 @@ RULES = [
     "transitions",
 ]
 OWN_RULES = ["Ends", "Guide", "Moves", "Relation", "Rule", "RulePart", "rule"]
-SPACES = ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"]
+SPACES = ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "NewData", "Seed"]
 TOP_LEVEL = [
     *RULES,
     *SPACES,

@@ -22,6 +22,7 @@ from betarce import (
     Given,
     Mixture,
     Network,
+    NewData,
     Seed,
 )
 from betarce.errors import ConstantMembers, DegenerateSpace, InvalidInput, MemberFailed, MemberWarning
@@ -29,6 +30,7 @@ from betarce.members import draw_members
 from betarce.models import ValidationSplit, paper_model
 from betarce.models.recipe import Recipe, Table
 from betarce.robustify.odd_members import warn_of_odd_members
+from betarce.runs.methods import MethodWriter, read_method
 from betarce.spaces import bootstrap_rows, check_space
 from betarce.testing import check_space_contract
 from contract_cases import FOUR, case_named
@@ -54,6 +56,7 @@ OF_TREES = {
     "seed": Seed(),
     "bootstrap": Bootstrap(),
     "stratified": Bootstrap(stratified=True),
+    "new data": NewData(),
     "architecture": Architecture({"model__max_depth": (2, 9), "model__min_samples_leaf": [1, 2, 5, 9]}),
     "mixture": Mixture([Seed(), "bootstrap", Custom(shuffled_tree)], weights=[1, 2, 1]),
     "custom": Custom(shuffled_tree),
@@ -70,6 +73,7 @@ def test_spaces_keep_their_contract(name, case):
 OF_OTHERS = {
     "networks, seed": (Seed(), SMALL),
     "networks, bootstrap": (Bootstrap(), SMALL),
+    "networks, new data": (NewData(), SMALL),
     "networks, architecture": (Architecture({"hidden_layers": (1, 2), "neurons": (4, 8)}), SMALL),
     "paper's logistic": (Bootstrap(), paper_model("logistic")),
     "paper's LightGBM": (Architecture(), paper_model("lightgbm")),
@@ -111,6 +115,59 @@ def test_a_stratified_bootstrap_keeps_the_size_of_every_class():
     labels = np.array([0] * 90 + [1] * 10)
     rows = bootstrap_rows(labels, np.random.default_rng(0), stratified=True)
     np.testing.assert_array_equal(np.bincount(labels[rows]), [90, 10])
+
+
+def test_new_data_draws_a_part_of_the_rows_with_replacement():
+    [job, other] = [
+        NewData(fraction=0.25).plan(Recipe(None), Table(X, Y), name, seed) for seed, name in enumerate("ab")
+    ]
+    assert len(job.retraining.rows) == 30
+    assert not np.array_equal(job.retraining.rows, other.retraining.rows)
+    full = np.concatenate([NewData(1.0).plan(Recipe(None), Table(X, Y), "a", i).retraining.rows for i in range(50)])
+    assert len(full) == 50 * 120
+    assert set(full) == set(range(120))
+
+
+def test_members_of_half_the_rows_differ_from_the_model_by_twice_the_variance_of_a_bootstrap():
+    class Mean(DummyClassifier):
+        """A model whose variance is known: it keeps the mean of its rows."""
+
+        def fit(self, X, y):
+            self.mean_ = float(np.mean(X))
+            return super().fit(X, y)
+
+    rows = np.random.default_rng(0).normal(size=(200, 1))
+    labels = np.arange(200) % 2
+
+    def spread(space):
+        models = draw(space, Mean(), {"search": 800}, X=rows, y=labels)["search"].models
+        return np.var([model.mean_ for model in models])
+
+    assert spread(NewData(0.5)) / spread(Bootstrap()) == pytest.approx(2.0, rel=0.2)
+
+
+def test_new_data_that_loses_a_class_is_drawn_again_or_refused():
+    y = np.array([0] * 29 + [1])
+    drawn = draw(NewData(), DecisionTreeClassifier(), {"search": 20}, X=X[:30], y=y)["search"]
+    assert all(len(model.classes_) == 2 for model in drawn.models)
+    assert drawn.n_redrawn > 5
+    with pytest.raises(InvalidInput, match="1000 samples of 1 rows in a row lost a class"):
+        draw(NewData(fraction=0.01), DecisionTreeClassifier(), {"search": 1}, X=X[:30], y=y)
+
+
+@pytest.mark.parametrize("fraction", [0, -1, 1.5, float("nan"), "half", True, None])
+def test_new_data_refuses_a_fraction_that_is_none(fraction):
+    with pytest.raises(InvalidInput, match="`fraction` must be a number above 0 and at most 1; got"):
+        NewData(fraction)
+
+
+def test_spaces_of_old_runs_read_and_show_as_before():
+    assert repr(Bootstrap()) == "Bootstrap(stratified=False)"
+    assert MethodWriter().write(Bootstrap(), "space") == {
+        "method": "betarce.spaces:Bootstrap",
+        "parameters": {"stratified": False},
+    }
+    assert read_method(MethodWriter().write(NewData(1 / 3), "space")) == NewData(1 / 3)
 
 
 def test_a_bootstrap_that_loses_a_class_is_drawn_again_and_counted():

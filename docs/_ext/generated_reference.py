@@ -18,7 +18,7 @@ GROUPS = {
     "The explainer and its answers": ["BetaRCE", "Result", "RobustCounterfactual", "Verdicts", "Frontier", "load"],
     "Comparing methods": ["compare", "Comparison"],
     "What is promised": ["Guarantee", "Certificate", "Prior"],
-    "Spaces: how the model may change": ["Seed", "Bootstrap", "Architecture", "Mixture", "Custom", "Given"],
+    "Spaces: how the model may change": ["Seed", "Bootstrap", "NewData", "Architecture", "Mixture", "Custom", "Given"],
     "Rules: what may change in a row": HOMES["betarce.rules"],
     "Searches, tables, models": ["FrontierSearch", "GrowingSpheresSearch", "FeatureSpace", "Ensemble", "Network"],
     "Promises on record": ["Ledger"],

@@ -51,6 +51,7 @@ from betarce.spaces import Bootstrap as Bootstrap
 from betarce.spaces import Custom as Custom
 from betarce.spaces import Given as Given
 from betarce.spaces import Mixture as Mixture
+from betarce.spaces import NewData as NewData
 from betarce.spaces import Seed as Seed
 
 __version__: str

@@ -48,5 +48,5 @@ HOMES: Final[Mapping[str, Sequence[str]]] = {
     "betarce.rules": sorted([*(name for names in RULE_HOMES.values() for name in names), "read_rules", "write_rules"]),
     "betarce.runs": ["load"],
     "betarce.search": ["FrontierSearch", "GrowingSpheresSearch"],
-    "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "Seed"],
+    "betarce.spaces": ["Architecture", "Bootstrap", "Custom", "Given", "Mixture", "NewData", "Seed"],
 }

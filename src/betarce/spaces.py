@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "Given",
     "Job",
     "Mixture",
+    "NewData",
     "Seed",
     "Space",
     "Trainer",
@@ -107,6 +109,58 @@ class Bootstrap:
         raise InvalidInput(
             f"{_MOST_REDRAWS} bootstrap samples in a row lost a class: the smallest has "
             f"{np.bincount(labels).min()} of {len(labels)} rows. Use Bootstrap(stratified=True)."
+        )
+
+
+@dataclass(frozen=True)
+class NewData:
+    """New rows of the same population, such as the customers of the next quarter.
+
+    No new rows are at hand when promises are made, so a part of the training rows, drawn with replacement, stands for
+    them: the fewer there are, the more members differ from the explained model, and from each other.
+
+    Parameters
+    ----------
+    fraction : float
+        How many rows are drawn, as a share of the training rows, above 0 and at most 1. Less is more cautious, and asks
+        for larger changes. The default is meant for a next table of about the same size as this one.
+
+    Notes
+    -----
+    The explained model and a new one rest on two independent samples of `n` rows. Where the variance of a model is
+    :math:`\\sigma^2 / n`, that of their difference is :math:`2 \\sigma^2 / n`, which models of `n / 2` drawn rows show,
+    too; `Bootstrap` shows half of it. That is right for a given point, on average over training samples. But all
+    promises share the luck of one sample, which the search makes use of; a third of the rows allows for much of that,
+    not for all. `docs/choose/space.md` has what was measured.
+
+    Examples
+    --------
+    >>> from betarce import NewData
+    >>> NewData()
+    NewData(fraction=0.33)
+    """
+
+    fraction: float = 0.33
+
+    def __post_init__(self) -> None:
+        if isinstance(self.fraction, bool) or not isinstance(self.fraction, Real) or not 0 < self.fraction <= 1:
+            raise InvalidInput(
+                f"`fraction` must be a number above 0 and at most 1; got {self.fraction!r}. Take about a third where "
+                "the next table will have about as many rows as this one."
+            )
+        object.__setattr__(self, "fraction", float(self.fraction))
+
+    def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
+        """Draw rows until every class is among them."""
+        labels = np.unique(np.asarray(table.y), return_inverse=True)[1]
+        size = max(1, round(self.fraction * len(labels)))
+        for attempt in range(_MOST_REDRAWS):
+            rows = generator(seed, "rows", attempt).integers(len(labels), size=size)
+            if len(np.unique(labels[rows])) == labels.max() + 1:
+                return Job(recipe, Retraining(name, seed, rows=rows), redrawn=attempt)
+        raise InvalidInput(
+            f"{_MOST_REDRAWS} samples of {size} rows in a row lost a class: the smallest has "
+            f"{np.bincount(labels).min()} of {len(labels)} rows. Use a larger `fraction`, or gather more of its rows."
         )
 
 
@@ -283,7 +337,12 @@ class Given:
         )
 
 
-SPACES: Mapping[str, Callable[[], Space]] = {"seed": Seed, "bootstrap": Bootstrap, "architecture": Architecture}
+SPACES: Mapping[str, Callable[[], Space]] = {
+    "seed": Seed,
+    "bootstrap": Bootstrap,
+    "new-data": NewData,
+    "architecture": Architecture,
+}
 
 
 def check_space(space: object) -> Space:

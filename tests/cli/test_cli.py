@@ -240,7 +240,7 @@ class TestExplain:
                 ("--target", "yes", "--model", "forest"),
                 "--model must be one of hist-gradient-boosting, lightgbm, logistic, random-forest; got 'forest'.",
             ),
-            (("--target", "yes", "--space", "moon"), "--space must be one of bootstrap, seed; got 'moon'."),
+            (("--target", "yes", "--space", "moon"), "--space must be one of bootstrap, new-data, seed; got 'moon'."),
             (("--target", "yes", "--rows", "none.csv"), "There is no file 'none.csv'"),
             (
                 ("--target", "yes", "--rows", "short.csv"),

@@ -1,7 +1,10 @@
 """`betarce recheck`: a new model against the promises on record, from whatever source it comes."""
 
 import json
+import os
 import shutil
+import sqlite3
+import subprocess
 from xml.etree import ElementTree
 
 import joblib
@@ -13,8 +16,9 @@ from sklearn.linear_model import LogisticRegression
 import betarce as brce
 from betarce.models.files import save_model
 from betarce.models.tabular import tabular_model
+from betarce.storage.files import seal, unseal
 from command_line import ask, said
-from mixed_models import LABELS, TABLE
+from mixed_models import LABELS, TABLE, fitted
 
 SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "19", "--jobs", "1"]
 
@@ -96,6 +100,7 @@ def test_a_change_that_was_not_declared_fails_and_says_where(bank):
     assert document["where"]["features"][0]["share"] > document["where"]["features"][0]["elsewhere"]
     assert document["where"]["rows"]
     assert "this change was not of the kind you declared" in said(done)
+    assert "Fit a run with --space new-data, which does" in said(done)
     assert "Failed: p <= 0.05" in said(done)
     assert "most of all where" in said(done)
     assert ElementTree.parse(bank / "recheck.xml").getroot().get("failures") == "9"
@@ -257,6 +262,50 @@ class TestBadInput:
         assert path.name in said(done)
 
 
+class TestFilesOfOthers:
+    """A ledger or a run that this version cannot read is named, and left as it is."""
+
+    def refused(self, path):
+        before = path.read_bytes()
+        done = recheck("--model", "same.skops")
+        assert done.exit_code == 2, done.output
+        assert path.read_bytes() == before
+        return said(done)
+
+    def test_a_ledger_of_a_newer_version(self, bank):
+        connection = sqlite3.connect("promises.db")
+        connection.execute("PRAGMA user_version = 7")
+        connection.close()
+        assert "it has version 7 of the tables" in self.refused(bank / "promises.db")
+
+    def test_a_file_that_is_no_ledger(self, bank):
+        (bank / "promises.db").write_text("Dear diary, this is not a database. " * 100)
+        assert "is not a usable ledger: it is no SQLite database" in self.refused(bank / "promises.db")
+
+    def test_a_run_of_a_newer_version(self, bank):
+        path = bank / "run" / "manifest.json"
+        document = unseal(path.read_text())
+        path.write_text(seal(document | {"betarce_run": 2}))
+        assert "has format 2, but this version of betarce reads format 1" in self.refused(path)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
+    def test_a_ledger_on_a_read_only_disk(self, bank):
+        disk = bank / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", disk], capture_output=True).returncode:
+            pytest.skip("no disk can be mounted here")
+        try:
+            shutil.copy("promises.db", disk)
+            subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+            words = ["--ledger", disk / "promises.db", "--from", "run", "--model", "same.skops"]
+            done = ask("recheck", *words)
+            assert done.exit_code == 2, done.output
+            assert "is read-only. Nothing of this was recorded" in said(done)
+            assert ask("recheck", *words, "--dry-run").exit_code == 0
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+
 @pytest.mark.slow
 def test_new_rows_with_a_new_category_are_left_out_and_said(bank):
     new = TABLE.assign(housing=TABLE["housing"].astype(str), approved=LABELS)
@@ -286,3 +335,86 @@ def test_native_files_of_lightgbm_are_scored(bank):
         points = ledger.points().astype(TABLE.dtypes.to_dict())
     assert counts["held"] == int((model.predict(points) == 1).sum())
     assert counts["unscored"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["native.json", "native.ubj"])
+def test_native_files_of_xgboost_are_scored(name, bank):
+    model = fitted("xgboost")
+    model.save_model(name)
+    done = recheck("--model", name, "--json", "recheck.json", "--dry-run")
+    assert done.exit_code in (0, 1), done.output
+    document = json.loads((bank / "recheck.json").read_text())
+    with brce.Ledger("promises.db", read_only=True) as ledger:
+        points = ledger.points().astype(TABLE.dtypes.to_dict())
+    assert document["counts"]["held"] == int((model.predict(points) == 1).sum())
+    assert document["counts"]["unscored"] == 0
+    assert document["gate"]["departure"] is not None
+    assert document["model"] == name
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A run over numbers alone, which a network can take, with promises on record; as the working directory."""
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    monkeypatch.chdir(tmp_path)
+    numbers = TABLE[["income", "age"]].astype(float)
+    numbers.assign(approved=LABELS).to_csv("loans.csv", index=False)
+    numbers[LABELS == 0].iloc[:6].to_csv("rejected.csv", index=False)
+    assert ask("fit", "loans.csv", "--label", "approved", "--model", "logistic", "--out", "run", *SMALL).exit_code == 0
+    words = ["--from", "run", "--target", "1", "--ledger", "promises.db"]
+    assert ask("explain", "rejected.csv", *words).exit_code == 0
+    return numbers
+
+
+@pytest.mark.slow
+def test_a_network_in_safetensors_is_scored(desk):
+    network = brce.Network(hidden_layers=1, neurons=8, max_epochs=40, learning_rate=0.01, random_state=0)
+    save_model(network.fit(desk, LABELS), "next.safetensors")
+    done = recheck("--model", "next.safetensors", "--json", "recheck.json")
+    assert done.exit_code in (0, 1), done.output
+    with open("recheck.json") as file:
+        document = json.load(file)
+    with brce.Ledger("promises.db", read_only=True) as ledger:
+        points = ledger.points().astype(desk.dtypes.to_dict())
+    assert document["counts"]["held"] == int((network.predict(points) == 1).sum())
+    assert document["counts"]["unscored"] == 0
+    assert document["gate"]["departure"] is not None
+    assert entries()[-1] == "rechecked"
+
+
+@pytest.mark.slow
+def test_a_network_of_other_columns_or_a_damaged_one_is_said(desk):
+    network = brce.Network(hidden_layers=1, neurons=4, max_epochs=1, random_state=0)
+    save_model(network.fit(desk[["income"]], LABELS), "next.safetensors")
+    before = entries()
+    done = recheck("--model", "next.safetensors")
+    assert done.exit_code == 2, done.output
+    assert "the new model has other columns: the promises have 'age'. Nothing was put on record" in said(done)
+    with open("next.safetensors", "r+b") as file:
+        file.write(b"nonsense")
+    done = recheck("--model", "next.safetensors")
+    assert done.exit_code == 2, done.output
+    assert "it cannot be read as a network of betarce" in said(done)
+    assert entries() == before
+
+
+@pytest.mark.slow
+def test_a_run_that_declares_new_data_lets_a_model_of_new_rows_pass(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    loans = TABLE.assign(approved=LABELS)
+    loans[::2].to_csv("loans.csv", index=False)
+    loans[1::2].to_csv("newloans.csv", index=False)
+    loans[::2][LABELS[::2] == 0].iloc[:6].to_csv("rejected.csv", index=False)
+    fitting = ["--label", "approved", "--model", "logistic", "--space", "new-data", "--out", "run", *SMALL]
+    assert ask("fit", "loans.csv", *fitting).exit_code == 0
+    words = ["--from", "run", "--target", "1", "--ledger", "promises.db", "--out", "answers.json"]
+    assert ask("explain", "rejected.csv", *words).exit_code == 0
+    assert ask("verify", "answers.json", "--from", "run").exit_code == 0
+    assert ask("ledger", "export", "--ledger", "promises.db", "--out", "statements.jsonl").exit_code == 0
+    assert ask("verify", "statements.jsonl", "--from", "run", "--strength", "members").exit_code == 0
+    done = recheck("--model", "newloans.csv")
+    assert done.exit_code == 0, done.output
+    assert "--space" not in said(done)
+    assert entries()[-1] == "rechecked"

@@ -6,11 +6,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import betarce as brce
 from betarce.errors import InvalidInput
 from betarce.ledger import rank, read_statement
+from betarce.ledger.departure import Departures
 from betarce.runs.identity import identity
 from promises_by_hand import Clock, promises
 
@@ -217,7 +220,88 @@ def test_a_model_that_departs_or_breaks_more_than_all_others_is_beyond():
     assert rank(~none, audit, departure=0.0, audit_departures=usual).beyond
     typical = rank(none, audit, departure=0.08, audit_departures=usual)
     assert typical.p > 0.05
-    assert "it departs from most members on 8.0% of the training rows" in str(typical)
+    assert "where it departs most from the certifying members, it does so on 8.0% more of the" in str(typical)
+
+
+def test_a_new_model_is_asked_once_about_the_training_rows(ledger, run):
+    asked = []
+
+    class Spy(LogisticRegression):
+        def predict(self, table):
+            asked.append(len(table))
+            return super().predict(table)
+
+    rce, result = run
+    ledger.record(result)
+    found = ledger.recheck(Spy().fit(X, Y), run=rce, dry_run=True)
+    assert found.where.of == "training rows"
+    assert found.gate.departure is not None
+    assert asked.count(len(X)) == 1
+
+
+def test_a_change_in_a_region_departs_more_than_one_of_as_many_rows_that_are_disputed_anyway(run):
+    rce, _ = run
+    departures, labels = Departures(rce), rce.model_.predict(X)
+    flipped = np.where(labels == "yes", "no", "yes")
+    margins = np.abs(rce.model_.decision_function(X))
+    disputed, region = np.argsort(margins)[:30], np.argsort(X["debt"])[:30]
+    one, other = labels.copy(), labels.copy()
+    one[disputed], other[region] = flipped[disputed], flipped[region]
+    assert departures.of_labels(labels) < departures.of_labels(one) < departures.of_labels(other)
+
+
+def test_a_run_that_declares_old_rows_advises_the_space_that_covers_new_ones(ledger, run):
+    rce, result = run
+    ledger.record(result)
+    found = ledger.recheck(Constant("no"), run=rce, dry_run=True)
+    assert found.beyond
+    assert 'Fit a run with space="new-data"' in found.advice
+    assert found.to_plain()["advice"] == found.advice
+    assert ledger.recheck(rce.model_, run=rce, dry_run=True).advice == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("space", "advised"),
+    [
+        ("new-data", False),
+        (brce.Mixture(["seed", "bootstrap"]), True),
+        (brce.Mixture(["seed", "new-data"]), False),
+    ],
+)
+def test_only_spaces_of_old_rows_are_advised_against(space, advised, ledger):
+    rce = brce.BetaRCE(LogisticRegression(), space=space, delta=0.5, n_models=(6, 18), random_state=0, verbose=-1)
+    result = rce.fit(X, Y).explain(X[rce.model_.predict(X) == "no"][:5])
+    rce.audit(result, n_models=19)
+    ledger.record(result)
+    found = ledger.recheck(Constant("no"), run=rce, dry_run=True)
+    assert found.beyond
+    assert bool(found.advice) == advised
+
+
+def draw_rows(seed, n=300):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"income": rng.normal(50, 15, n).round(1), "debt": rng.normal(20, 8, n).round(1)})
+    return table, np.where(table["income"] - table["debt"] + rng.normal(0, 6, n) > 30, "yes", "no")
+
+
+@pytest.mark.slow
+def test_the_gate_cries_wolf_at_a_model_of_new_rows_only_where_old_rows_were_declared(tmp_path):
+    alarms = {}
+    for space in ("bootstrap", "new-data"):
+        alarms[space] = 0
+        for run in range(3):
+            table, labels = draw_rows(100 + run)
+            model = DecisionTreeClassifier(min_samples_leaf=5, random_state=0)  # it remembers much of its rows
+            rce = brce.BetaRCE(model, space=space, delta=0.7, n_models=(10, 46), random_state=run, verbose=-1)
+            rce.fit(table, labels)
+            result = rce.explain(table[rce.model_.predict(table) == "no"][:20])
+            rce.audit(result, n_models=59)
+            with brce.Ledger(tmp_path / f"{space}-{run}.db") as ledger:
+                ledger.record(result)
+                new = (clone(model).fit(*draw_rows(1000 + 10 * run + i)) for i in range(10))
+                alarms[space] += sum(ledger.recheck(each, run=rce, dry_run=True).beyond for each in new)
+    assert alarms["new-data"] <= 3 < alarms["bootstrap"], alarms
 
 
 def test_where_the_models_disagree_is_said_of_rows_and_features(ledger, run):

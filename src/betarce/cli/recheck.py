@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from betarce.cli.friendly import friendly_errors, friendly_warnings
+from betarce.cli.friendly import friendly_errors, friendly_warnings, in_options
 from betarce.cli.layout import new_table
 from betarce.cli.options import AllowPickle, Trust
 from betarce.safe_text import in_terminal
@@ -175,6 +175,8 @@ def _print(found: "Recheck") -> None:
     table.add_row(f"{len(found.promises):,}", *(f"{n:,}" for n in found.counts.values()))
     console.print(table)
     typer.echo(in_terminal(str(found)))
+    if found.advice:
+        typer.echo(in_terminal(in_options(found.advice)))
     broken = found.to_frame().query("outcome == 'broken'")
     if len(broken):
         lines = new_table("Broken promises", "promise", "row", "target", "cohort")

@@ -6,7 +6,7 @@ import typer
 
 from betarce.cli.options import check_choice, check_jobs, models_of
 
-_SPACES = ("bootstrap", "seed")
+_SPACES = ("bootstrap", "new-data", "seed")
 
 Base = Annotated[
     str,
@@ -20,7 +20,14 @@ Models = Annotated[
     str,
     typer.Option(help="Retrained models: few, auto, many, N, or S,C to search and to certify with.", metavar="N"),
 ]
-Space = Annotated[str, typer.Option(help="How the model may be retrained: bootstrap or seed.", metavar="NAME")]
+Space = Annotated[
+    str,
+    typer.Option(
+        help="How the model may be retrained: bootstrap (the same rows drawn again), new-data (new rows of the same "
+        "kind) or seed.",
+        metavar="NAME",
+    ),
+]
 MaxChanges = Annotated[
     int | None, typer.Option(help="The most columns that an answer may change.", min=1, show_default=False)
 ]

@@ -6,8 +6,8 @@ model comes from the declared space, it is one of n + 1 models in random order, 
 most extreme of them is k / (n + 1) at most. Equal ones count against the new model's being special, so the p-value is
 never too small: with few promises, where shares are often equal, it is larger than it need be.
 
-What is extreme is said by two numbers: the share of training rows on which a model departs from what most certifying
-members answer, and the share of promises that it breaks. Each of the n + 1 models has a place by both; the place by
+What is extreme is said by two numbers: how far a model departs from what most certifying members answer, where it does
+so most, and the share of promises that it breaks. Each of the n + 1 models has a place by both; the place by
 promises counts double, and the smaller of the two is ranked. That is still a rank among models in random order, so
 looking at two numbers costs no validity. With 59 audit members and no equal shares, the gate fires for a model that is
 among the first two by departure, or the first by promises: three places of sixty.
@@ -39,8 +39,8 @@ class Gate:
     p : float
         The share of the audit members and the new model that are as extreme as the new model or more.
     departure : float or None
-        Of the training rows, those on which the new model departs from most certifying members; None if only
-        predictions for the promises are known.
+        How much more often than usual there the new model departs from most certifying members, where it does so most
+        (see `betarce.ledger.departure`); None if only predictions for the promises are known.
     audit_departures : array of shape (audit members,) or None
 
     Examples
@@ -84,8 +84,9 @@ class Gate:
         )
         if self.departure is not None and self.audit_departures is not None:
             text += (
-                f"; it departs from most members on {self.departure:.1%} of the training rows, they on "
-                f"{self.audit_departures.mean():.1%} and {self.audit_departures.max():.1%} at most"
+                f"; where it departs most from the certifying members, it does so on {self.departure:.1%} more of the "
+                f"training rows than these do, the audit members on {self.audit_departures.mean():.1%} on average and "
+                f"{self.audit_departures.max():.1%} at most"
             )
         return f"{text} (p = {self.p:.3g}): {self.verdict}."
 
@@ -106,7 +107,7 @@ def rank(
     audit_broken : array of bool, shape (promises, audit members)
         Which each audit member breaks.
     departure : float, optional
-        Share of training rows on which the new model departs from most certifying members.
+        How far the new model departs from most certifying members.
     audit_departures : array of shape (audit members,), optional
         The same of each audit member; both or none.
 

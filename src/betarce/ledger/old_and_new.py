@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from betarce.arrays import BoolArray, FloatArray
+from betarce.arrays import AnyArray, BoolArray, FloatArray
 from betarce.errors import BetarceError
 from betarce.ledger.disagreement import Disagreement, chances, regions_of, rows_of
 from betarce.ledger.promises import Promise
@@ -14,7 +14,7 @@ from betarce.ledger.table_for_model import table_for
 from betarce.robustify import BetaRCE
 
 
-def where_models_differ(run: BetaRCE, model: Any, promises: Sequence[Promise]) -> Disagreement:
+def where_models_differ(run: BetaRCE, model: Any, promises: Sequence[Promise], labels: AnyArray) -> Disagreement:
     """Compare a new model with that of the run on its training rows, and on the promises of the same columns.
 
     Parameters
@@ -24,10 +24,11 @@ def where_models_differ(run: BetaRCE, model: Any, promises: Sequence[Promise]) -
         The new one; it must be able to take the columns of the run.
     promises : sequence of Promise
         Those that both can score.
+    labels : array
+        What the new model answers on the training rows.
     """
     points, features = run.subject_.points, run.features_
-    table = features.decode(points)
-    differs = np.asarray(model.predict(table_for(model, table))) != np.asarray(run.model_.predict(table))
+    differs = labels != np.asarray(run.model_.predict(features.decode(points)))
     regions = regions_of(points, differs, features)
     rows = _fallen(run, model, promises) if promises and hasattr(model, "classes_") else ()
     return Disagreement("training rows", len(points), float(differs.mean()), regions, rows)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from betarce.arrays import BoolArray
 from betarce.ledger.chain import canonical
-from betarce.ledger.departure import departures
+from betarce.ledger.departure import Departures, labels_on_training_rows
 from betarce.ledger.disagreement import Disagreement
 from betarce.ledger.entries import Appender
 from betarce.ledger.gate import Gate, rank
@@ -21,9 +21,14 @@ from betarce.ledger.promises import Promise
 from betarce.ledger.scoring import FeaturesOf, Scores, audit_breaks, score_with_model, score_with_predictions
 from betarce.robustify import BetaRCE
 from betarce.safe_text import in_terminal
+from betarce.spaces import Architecture, Bootstrap, Mixture, Seed
 from betarce.storage.values import plain
 
 Outcome = Literal["held", "broken", "expired", "unscored"]
+_NEW_ROWS = (
+    "If the new model was trained on new rows, the declared space does not cover that: it trains on the old ones "
+    'again. Fit a run with space="new-data", which does; its answers ask for larger changes.'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,8 @@ class Recheck:
         Whether it is on record as a model in use, so that what it breaks is broken.
     where : Disagreement or None
         The rows and features where the old and the new model disagree most; None without a run.
+    advice : str
+        What would help if the model is beyond a space that declares the old training rows again; "" otherwise.
 
     Examples
     --------
@@ -71,6 +78,7 @@ class Recheck:
     gate: Gate | None
     deployed: bool = False
     where: Disagreement | None = None
+    advice: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -125,6 +133,7 @@ class Recheck:
                 "in_words": str(gate),
             },
             "where": None if self.where is None else self.where.to_plain(),
+            "advice": self.advice,
             "promises": [
                 {
                     "promise": promise.id,
@@ -193,26 +202,38 @@ def hold_against(
     rows = [i for i, outcome in enumerate(outcomes) if outcome in ("held", "broken")]
     ranked = [promises[i] for i in rows]
     broken = np.array([outcomes[i] == "broken" for i in rows], dtype=bool)
-    gate = where = None
+    gate, where, advice = None, None, ""
     if run is not None and rows:
-        gate = _ranked(run, None if told else model, ranked, broken, features_of)
-    if run is not None and gate is not None:
-        where = where_promises_break(ranked, broken, features_of) if told else where_models_differ(run, model, ranked)
-    return Recheck(name, tuple(promises), outcomes, reasons, gate, where=where)
+        gate, where = _compared(run, None if told else model, ranked, broken, features_of)
+        advice = _NEW_ROWS if gate is not None and gate.beyond and _old_rows(run.members_.space) else ""
+    return Recheck(name, tuple(promises), outcomes, reasons, gate, where=where, advice=advice)
 
 
-def _ranked(
+def _compared(
     run: BetaRCE, model: Any, promises: Sequence[Promise], broken: BoolArray, features_of: FeaturesOf
-) -> Gate | None:
-    """Rank the new model among the audit members, on the promises that all of them can score."""
+) -> tuple[Gate | None, Disagreement | None]:
+    """Rank the new model among the audit members, and compare it with the old one; the model is asked once."""
     audit_broken, known = audit_breaks(run, promises, features_of)
     if not known.any():
-        return None
+        return None, None
     audit = run.members_.audit
     if model is None or audit is None:
-        return rank(broken[known], audit_broken[known])
-    departure, others = departures(run, model, audit)
-    return rank(broken[known], audit_broken[known], departure=departure, audit_departures=others)
+        return rank(broken[known], audit_broken[known]), where_promises_break(promises, broken, features_of)
+    labels, departures = labels_on_training_rows(run, model), Departures(run)
+    gate = rank(
+        broken[known],
+        audit_broken[known],
+        departure=departures.of_labels(labels),
+        audit_departures=departures.of_members(audit),
+    )
+    return gate, where_models_differ(run, model, promises, labels)
+
+
+def _old_rows(space: object) -> bool:
+    """Say whether a space trains on the old rows only, as far as they are known."""
+    if isinstance(space, Mixture):
+        return all(map(_old_rows, space.spaces))
+    return isinstance(space, (Architecture, Bootstrap, Seed))
 
 
 def write_recheck(connection: sqlite3.Connection, appender: Appender, found: Recheck) -> None:

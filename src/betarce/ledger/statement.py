@@ -23,6 +23,7 @@ _DIGITS = 16
 _SPACES = {
     "Seed": "trained again on the same data with another random seed",
     "Bootstrap": "trained again on the training rows drawn with replacement",
+    "NewData": "trained on new rows of the same population, as far as parts of the training rows stand for them",
     "Architecture": "trained again with other hyperparameters from the declared ranges",
     "Mixture": "trained again in one of several declared ways",
     "Custom": "drawn by code of the user",

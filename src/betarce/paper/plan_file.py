@@ -22,7 +22,6 @@ from betarce.paper.plan import Method, Plan
 from betarce.parameters import parameters_of
 from betarce.posterior import Prior, check_prior
 from betarce.robustify.sizes import AMOUNTS
-from betarce.spaces import SPACES
 from betarce.storage.documents import parse_toml
 from betarce.storage.files import MOST_BYTES_BY_HAND, digest, read_text
 
@@ -30,6 +29,7 @@ _MOST = 1_000_000
 _MOST_FOLDS = 1000
 _MOST_CONFIGURATIONS = 10_000
 _LONGEST_NAME = 100  # files are named after methods
+_SPACES = ("seed", "bootstrap", "architecture")
 _METHOD_KEYS = ("method", "parameters", "grid")
 
 
@@ -315,7 +315,7 @@ def _grid(value: Any, method: str, place: str) -> Grid:
 _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "data": _names(PAPER_NAMES),
     "families": _names(FAMILIES),
-    "spaces": _names(SPACES),
+    "spaces": _names(_SPACES),
     "methods": _methods,
     "bases": _names(EXPLAINERS, least=0),
     "deltas": _shares,
@@ -326,7 +326,7 @@ _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "run_folds": _wholes,
     "rows": _whole(1),
     "audit_members": _whole(1),
-    "audit_spaces": _names(SPACES, least=0),
+    "audit_spaces": _names(_SPACES, least=0),
     "tuning_rows": _whole(1),
     "tuning_members": _whole(1),
     "seed": _whole(0, 2**63 - 1),

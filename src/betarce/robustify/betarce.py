@@ -45,9 +45,9 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
         Anything with `fit` and `predict`. Fitted: it is the model explained, and clones of it are retrained.
         Unfitted: `fit` trains it first.
     space : str or space
-        How the model may be retrained: "seed", "bootstrap", "architecture", or an object such as
-        `betarce.Bootstrap()`, `betarce.Architecture(ranges)`, `betarce.Mixture([...])`, `betarce.Custom(draw)`,
-        `betarce.Given(models)`.
+        How the model may be retrained: "seed", "bootstrap", "new-data", "architecture", or an object such as
+        `betarce.Bootstrap()`, `betarce.NewData()`, `betarce.Architecture(ranges)`, `betarce.Mixture([...])`,
+        `betarce.Custom(draw)`, `betarce.Given(models)`.
     base : str, explainer, callable or None
         None: the certified point is the closest to the person, and `result.base` is the closest plain counterfactual,
         for contrast. A name such as "growing-spheres", an explainer, or any function `(x, model, target) -> point`: the
