@@ -1,8 +1,9 @@
 """The programs of others and ours on one common problem; writes the tables of docs/comparison.md.
 
-Run: ``make others``, or ``python bench/others.py FOLDER [PROGRAM ...] [--write]``. Each program gets an environment of
-its own in FOLDER and answers there; what is done is not done again, so delete FOLDER/PROGRAM to repeat it. Diabetes is
-read from ``BETARCE_DATA_DIR``; breast cancer comes with scikit-learn.
+Run: ``make others``, or ``python bench/others.py FOLDER [PROGRAM ...] [--write] [--only-read]``. Each program gets an
+environment of its own in FOLDER and answers there. What is done is not done again, so delete FOLDER/PROGRAM to repeat
+it; with ``--only-read`` no program is run, and the tables show what is there. Diabetes is read from
+``BETARCE_DATA_DIR``; breast cancer comes with scikit-learn.
 """
 
 import json
@@ -27,7 +28,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "comparison.md"
 SCORES = ("answered", "truly >= 0.9", "least rate", "L1", "changed")
 HEAD = ("program, setting", *SCORES, "ms per row", "s before")
 AFTER = ("base points of", "its L1", "its truly >= 0.9", "certified", "truly >= 0.9", "least rate", "L1", "ms per row")
-N_DRAWS = 10
+N_DRAWS = 5
 OURS: dict[str, dict[str, Any]] = {
     "betarce": {},
     'betarce, `n_models="few"`': {"n_models": "few"},
@@ -69,10 +70,9 @@ def after(common: Common, name: str, points: FloatArray) -> list[str]:
     if not kept.any():
         return [name, *["-"] * (len(AFTER) - 1)]
     rows, bases = common.rows[kept], points[kept]
-    rce, _ = common.explainer()
-    rce.explain(common.tuning[:1])
+    common.after.explain(common.tuning[:1])
     start = time.process_time()
-    robust = rce.explain(rows, base_points=bases).points("robust").to_numpy(float)
+    robust = common.after.explain(rows, base_points=bases).points("robust").to_numpy(float)
     ms = 1000 * (time.process_time() - start) / len(rows)
     theirs, score = common.scored(bases, rows, common.audit), common.scored(robust, rows, common.audit)
     certified, covered, lowest, l1, _ = cells(score)
@@ -111,7 +111,7 @@ def on(common: Common, home: Path, keys: list[str]) -> str:
     lines, others = list(ours(common)), []
     for key in keys:
         program = PROGRAMS[key]
-        for method, files in methods(ran(key, home, problem)).items():
+        for method, files in methods(ran(key, home, problem, only_read="--only-read" in sys.argv)).items():
             for i, file in enumerate(chosen(common, files, program.robust)):
                 held = np.load(file)
                 kind = ("documented" if i == 0 else "tuned") if len(files) > 1 else "only one"
@@ -139,7 +139,7 @@ def installs(home: Path, keys: list[str]) -> str:
 
 def main() -> None:
     """Run everything whose data and program are here."""
-    words = [word for word in sys.argv[1:] if word != "--write"]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
     home, keys = Path(words[0]).absolute(), words[1:] or list(PROGRAMS)
     home.mkdir(parents=True, exist_ok=True)
     parts = [installs(home, keys)]

@@ -15,7 +15,7 @@ from betarce.models import Network
 
 WANTED = {"diabetes": 0, "breast_cancer": 0}  # the label that becomes class 1: healthy, benign
 N_ROWS, N_TUNING = 20, 20
-N_AUDIT, N_PROXIES = 3000, 300
+N_AUDIT, N_PROXIES = 2000, 200
 DELTA, ENOUGH = (
     0.9,
     0.9,
@@ -53,6 +53,11 @@ class Common:
             rce = brce.BetaRCE(self.model, space=brce.Bootstrap(), random_state=draw, verbose=-1, **settings)
             rce.fit(self.X, self.y)
         return rce, time.process_time() - start
+
+    @cached_property
+    def after(self) -> brce.BetaRCE:
+        """Ours with default settings, for the points of others."""
+        return self.explainer()[0]
 
     @cached_property
     def drawer(self) -> brce.BetaRCE:

@@ -74,7 +74,15 @@ def made(task: Task, delta: float, increment: float, minimising: bool) -> Explai
 RELEASED: Settings = {"delta 0.005, increment 1": {"delta": 0.005, "increment": 1.0, "minimising": False}}
 MINIMISING: Settings = {
     f"delta {delta:g}, increment {increment:g}": {"delta": delta, "increment": increment, "minimising": True}
-    for delta, increment in ((0.005, 1.0), (0.005, 0.1), (0.01, 0.1), (0.02, 0.1), (0.04, 0.1), (0.08, 0.1))
+    for delta, increment in (
+        (0.005, 1.0),
+        (0.005, 0.1),
+        (0.01, 0.1),
+        (0.02, 0.1),
+        (0.04, 0.1),
+        (0.08, 0.1),
+        (0.12, 0.1),
+    )
 }
 
 
