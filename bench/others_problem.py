@@ -16,10 +16,8 @@ from betarce.models import Network
 WANTED = {"diabetes": 0, "breast_cancer": 0}  # the label that becomes class 1: healthy, benign
 N_ROWS, N_TUNING = 20, 20
 N_AUDIT, N_PROXIES = 2000, 200
-DELTA, ENOUGH = (
-    0.9,
-    0.9,
-)  # a point is covered if DELTA of the models accept it; a setting is robust if ENOUGH points are
+DELTA = 0.9  # a point is covered if so many of the models accept it
+ENOUGH = 0.95  # a setting is robust if so many of its points are covered
 SEED = 17
 
 
