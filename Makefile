@@ -6,6 +6,8 @@ PIP_OPTIONS := --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALL := $(BIN)/python -m pip install $(PIP_OPTIONS)
 # DiCE brings an xgboost that the tests' own cannot live with.
 PAPER := .venv-paper
+# The programs of others pin what they need: one environment for each, in this folder.
+OTHERS := .venv-others
 # Tests share the cores by file, so that what a file fits is fitted once; each process keeps to one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SHARED := -n auto --maxprocesses 8 --dist loadfile
@@ -13,7 +15,7 @@ SHARED := -n auto --maxprocesses 8 --dist loadfile
 ALONE := cluster or browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all coverage bench guarantee limit advice methods paper matrix lowest check format lint types clean
+.PHONY: help demo docs test test-all coverage bench guarantee limit advice methods others paper matrix lowest check format lint types clean
 
 help:                      ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -57,6 +59,9 @@ advice: $(VENV)/test       ## what people are told on mixed tables; writes the t
 methods: $(VENV)/test      ## all methods side by side; writes the table of docs/methods.md
 	@$(BIN)/python bench/methods.py
 
+others: $(VENV)/test       ## the programs of others on one problem, each in its own environment; writes docs/comparison.md
+	@$(BIN)/python bench/others.py $(OTHERS) --write
+
 paper: $(PAPER)/paper      ## the paper's experiments, tables and figures; hours, but it goes on where it stopped
 	@for plan in paper confidence members; do $(PAPER)/bin/betarce reproduce $$plan --out results/$$plan || exit 1; done
 
@@ -78,7 +83,7 @@ types: $(VENV)/dev         ## mypy --strict on src
 	@$(BIN)/mypy
 
 clean:                     ## remove the virtual environment and caches
-	rm -rf $(VENV) $(PAPER) build docs/gallery docs/reference/generated .matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PAPER) $(OTHERS) build docs/gallery docs/reference/generated .matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
