@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,8 @@ from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding, steepness
 
-_TOGETHER = 8  # members per product: their activations for a hundred points fit in the cache
+_ADDED = 8  # members whose slopes are added up in their own precision, before all are in double
+_CACHE = 1 << 18  # activations of one layer that are computed at a time: these stay in the cache until the next layer
 _SIGMOID = 1e-15  # closer to 0 than this, a sigmoid rounds to 0.5 and a softmax to a tie
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
@@ -41,6 +42,13 @@ class _Stack:
     weights: list[FloatArray]
     biases: list[FloatArray]
     activation: str
+
+    def parts(self, n: int, low: int, high: int) -> Iterator[slice]:
+        """Split members into those that score `n` points together; the products are one for each member anyway."""
+        widest = max(weights.shape[2] for weights in self.weights)
+        together = max(1, _CACHE // max(1, n * widest))
+        for first in range(low, high, together):
+            yield slice(first, min(first + together, high))
 
     def logits(self, X: FloatArray, part: slice) -> FloatArray:
         """Score points with some of the members, shape (m, n, outputs)."""
@@ -105,8 +113,7 @@ class NetworkKernel:
         result = np.empty((len(X), max(stop - start, 0), self.n_outputs))
         for stack in self.stacks:
             low, high = np.searchsorted(stack.members, [start, stop])
-            for first in range(low, high, _TOGETHER):
-                part = slice(first, min(first + _TOGETHER, high))
+            for part in stack.parts(len(X), low, high):
                 places = stack.members[part] - start
                 result[:, places] = stack.logits(X, part).swapaxes(0, 1)
         return result[:, :, 0] if self.n_outputs == 1 else result
@@ -116,9 +123,13 @@ class NetworkKernel:
         inputs = self._inputs(X)
         result = np.zeros(inputs.shape)
         for stack in self.stacks:
-            for first in range(0, len(stack.members), _TOGETHER):
-                part = slice(first, first + _TOGETHER)
-                result += stack.slopes(inputs, part, weights[:, stack.members[part]].swapaxes(0, 1)).sum(axis=0)
+            for low in range(0, len(stack.members), _ADDED):
+                high = min(low + _ADDED, len(stack.members))
+                slopes = [
+                    stack.slopes(inputs, part, weights[:, stack.members[part]].swapaxes(0, 1))
+                    for part in stack.parts(len(X), low, high)
+                ]
+                result += np.concatenate(slopes).sum(axis=0)
         return result if self.frame is None else self.frame.design.slopes(result, X)
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
