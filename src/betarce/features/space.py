@@ -157,6 +157,11 @@ class FeatureSpace:
         return np.array([column.is_nominal for column in self.columns])
 
     @cached_property
+    def any_nominal(self) -> bool:
+        """Whether some column holds names without an order."""
+        return bool(self.is_nominal.any())
+
+    @cached_property
     def links(self) -> Links:
         """Columns that depend on others."""
         return Links.of(self.rules, self.names)
@@ -372,18 +377,14 @@ class FeatureSpace:
         gap = np.abs(a - b) / self.scale
         if self._may_miss:
             gap = np.where(np.isnan(gap), np.isnan(a) != np.isnan(b), gap)
-        if self._any_nominal:
+        if self.any_nominal:
             gap[..., self.is_nominal] = gap[..., self.is_nominal] > 0
         return np.asarray(gap)
-
-    @cached_property
-    def _any_nominal(self) -> bool:
-        return bool(self.is_nominal.any())
 
     def blend(self, a: FloatArray, b: FloatArray, share: FloatArray | float) -> FloatArray:
         """Go a share of the way from `a` to `b`; names go all the way or not at all."""
         way = a + share * (b - a)
-        if not (self._any_nominal or self._may_miss):
+        if not (self.any_nominal or self._may_miss):
             return np.asarray(way)
         whole = np.where(np.broadcast_to(share, way.shape) >= 1, b, a)
         return np.where(self.is_nominal | np.isnan(way), whole, way)

@@ -42,11 +42,14 @@ def refine(ground: Terrain, turn: int) -> None:
     points, rows, levels = ground.asked.archive.distinct()
     mine = levels % _STRIDE == turn % _STRIDE
     points, rows = points[mine], rows[mine]
+    if not rows.size:
+        return
     slopes = ground.slopes(rows, points)
     if slopes is None:
         _put_back(ground, points, rows, np.ones(len(ground.features), dtype=bool))
-    else:
-        _turn(ground, points, rows, slopes * ground.features.scale)
+        return
+    _turn(ground, points, rows, slopes * ground.features.scale)
+    if ground.features.any_nominal:
         _put_back(ground, points, rows, ground.features.is_nominal)
 
 
