@@ -19,7 +19,7 @@ from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding, steepness
 
 _ADDED = 8  # members whose slopes are added up in their own precision, before all are in double
-_CACHE = 1 << 18  # activations of one layer that are computed at a time: these stay in the cache until the next layer
+_CACHE = 1 << 19  # bytes of activations computed at a time: they stay in the cache, and in memory that is at hand
 _SIGMOID = 1e-15  # closer to 0 than this, a sigmoid rounds to 0.5 and a softmax to a tie
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
@@ -46,7 +46,7 @@ class _Stack:
     def parts(self, n: int, low: int, high: int) -> Iterator[slice]:
         """Split members into those that score `n` points together; the products are one for each member anyway."""
         widest = max(weights.shape[2] for weights in self.weights)
-        together = max(1, _CACHE // max(1, n * widest))
+        together = max(1, _CACHE // max(1, n * widest * self.weights[-1].itemsize))
         for first in range(low, high, together):
             yield slice(first, min(first + together, high))
 
