@@ -68,9 +68,10 @@ class Climb:
         moved = [self._sweep(rows[due & new], both_ways=True), self._sweep(rows[due & ~new], both_ways=False)]
         narrow = rows[~due]
         gained, _ = self._take_best(narrow, self._moves_along(self._best[narrow]), None)
-        self._since_sweep[narrow] += 1
         # Where the few best features gain nothing, all get a chance before the row gives up.
-        self._since_sweep[np.setdiff1d(narrow, gained)] = _SWEEP_EVERY
+        since = self._since_sweep[gained] + 1
+        self._since_sweep[narrow] = _SWEEP_EVERY
+        self._since_sweep[gained] = since
         return np.sort(np.concatenate([*moved, narrow]))
 
     def _sweep(self, rows: IntArray, *, both_ways: bool) -> IntArray:
