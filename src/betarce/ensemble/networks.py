@@ -43,10 +43,13 @@ class _Stack:
     biases: list[FloatArray]
     activation: str
 
-    def parts(self, n: int, low: int, high: int) -> Iterator[slice]:
-        """Split members into those that score `n` points together; the products are one for each member anyway."""
+    def parts(self, n: int, low: int, high: int, *, layers: int = 1) -> Iterator[slice]:
+        """Split members into those that score `n` points together, with so many layers held at a time.
+
+        The products are one for each member anyway.
+        """
         widest = max(weights.shape[2] for weights in self.weights)
-        together = max(1, _CACHE // max(1, n * widest * self.weights[-1].itemsize))
+        together = max(1, _CACHE // max(1, n * widest * self.weights[-1].itemsize * layers))
         for first in range(low, high, together):
             yield slice(first, min(first + together, high))
 
@@ -123,13 +126,14 @@ class NetworkKernel:
         inputs = self._inputs(X)
         result = np.zeros(inputs.shape)
         for stack in self.stacks:
-            for low in range(0, len(stack.members), _ADDED):
-                high = min(low + _ADDED, len(stack.members))
-                slopes = [
+            slopes = np.concatenate(
+                [
                     stack.slopes(inputs, part, weights[:, stack.members[part]].swapaxes(0, 1))
-                    for part in stack.parts(len(X), low, high)
+                    for part in stack.parts(len(X), 0, len(stack.members), layers=len(stack.weights))
                 ]
-                result += np.concatenate(slopes).sum(axis=0)
+            )
+            for first in range(0, len(slopes), _ADDED):
+                result += slopes[first : first + _ADDED].sum(axis=0)
         return result if self.frame is None else self.frame.design.slopes(result, X)
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
