@@ -59,9 +59,12 @@ class Terrain:
         owners = np.repeat(rows, k)
         candidates = self.features.project(ends.reshape(n * k, d), self.box.take(owners))
         moved = np.flatnonzero(self.features.differs(candidates, points[owners]).any(axis=1))
-        depth, cost = np.full(n * k, -np.inf), np.zeros(n * k)
-        if moved.size:
-            depth[moved], cost[moved], _ = self.asked.ask(owners[moved], candidates[moved])
+        if moved.size == n * k:
+            depth, cost, _ = self.asked.ask(owners, candidates)
+        else:
+            depth, cost = np.full(n * k, -np.inf), np.zeros(n * k)
+            if moved.size:
+                depth[moved], cost[moved], _ = self.asked.ask(owners[moved], candidates[moved])
         return candidates.reshape(n, k, d), depth.reshape(n, k), cost.reshape(n, k)
 
     def slopes(self, rows: IntArray, points: FloatArray) -> FloatArray | None:
