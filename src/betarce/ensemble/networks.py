@@ -116,8 +116,7 @@ class NetworkKernel:
         for stack in self.stacks:
             low, high = np.searchsorted(stack.members, [start, stop])
             for part in stack.parts(len(X), low, high):
-                places = stack.members[part] - start
-                result[:, places] = stack.logits(X, part).swapaxes(0, 1)
+                result[:, _places(stack.members[part] - start)] = stack.logits(X, part).swapaxes(0, 1)
         return result[:, :, 0] if self.n_outputs == 1 else result
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
@@ -133,7 +132,7 @@ class NetworkKernel:
             parts = list(stack.parts(len(X), 0, len(stack.members), layers=len(stack.weights)))
             passed.append([(part, stack.forward(inputs, part)) for part in parts])
             for part, layers in passed[-1]:
-                scores[:, stack.members[part]] = layers[-1].swapaxes(0, 1)
+                scores[:, _places(stack.members[part])] = layers[-1].swapaxes(0, 1)
 
         def slopes(weights: FloatArray) -> FloatArray:
             result = np.zeros(inputs.shape)
@@ -280,6 +279,12 @@ def _frame(design: Design, folds: Sequence[FoldedPreprocessing], precision: np.d
     shift[:n_numbers] = np.max([each.offset for each in folds], axis=0)
     unit, rough = float(np.finfo(precision).eps) / 2, max(each.unit for each in folds) / 2
     return _Frame(design, center, scale, slack, shift, unit, rough)
+
+
+def _places(members: IntArray) -> IntArray | slice:
+    """Give the places of members as a slice where they follow each other, which is faster to write to."""
+    first, last = int(members[0]), int(members[-1])
+    return slice(first, last + 1) if last - first == len(members) - 1 else members
 
 
 def _activate(values: FloatArray, activation: str) -> None:
