@@ -165,7 +165,8 @@ class Climb:
         """Turn lengths in units of the ranges into moves; a step shorter than the grid would be rounded away."""
         features = self._ground.features
         size = np.maximum(np.abs(lengths) * features.scale[columns][..., None], features.unit[columns][..., None])
-        size[features.is_nominal[columns]] = 0
+        if features.any_nominal:
+            size[features.is_nominal[columns]] = 0
         n, k, n_steps = lengths.shape
         moves = np.zeros((n * k * n_steps, len(features)))
         moves[np.arange(len(moves)), np.repeat(columns, n_steps)] = (np.sign(lengths) * size).ravel()
