@@ -94,7 +94,7 @@ class MembersGoal:
             return None
         # A row without anchors gets its own start as one, which changes nothing.
         anchors = np.repeat(task.starts[:, None], self._anchors.n_each, axis=1)
-        for target in np.unique(self._targets, axis=0):
+        for target in {target.tobytes(): target for target in self._targets}.values():
             rows = np.flatnonzero((self._targets == target).all(axis=1))
             nearest = self._anchors.nearest(task.starts[rows], target, task.box.take(rows))
             if nearest is not None:
