@@ -124,7 +124,7 @@ def walk_ladders(
         votes = np.split(members.agrees(np.concatenate(steps), targets[owners]), ends)
         for i, part in zip(walking, votes, strict=True):
             agree[i] = np.concatenate([agree[i], part])
-        # Who has missed, or has no rung left, stops here: later rungs are never asked about.
+        # Who has missed, or has no rung left, stops here. Votes on rungs below a miss count for nothing.
         walking = [
             i
             for i, part in zip(walking, votes, strict=True)
