@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from betarce.ensemble import Ensemble
 from betarce.ensemble import networks as kernels
 from betarce.ensemble.networks import NetworkKernel
 from betarce.ensemble.preprocessing.columns import OutputColumn, Preprocessing
@@ -283,3 +284,18 @@ def test_slopes_are_the_gradient_of_the_weighted_scores(activation, y):
         step[column] = 1e-6
         numeric = (total(points + step) - total(points - step)) / 2e-6
         np.testing.assert_allclose(slopes[:, column], numeric, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("cache", [1, 1 << 12, 1 << 30], ids=["one by one", "some", "all at once"])
+def test_margins_and_slopes_are_the_same_in_one_pass_and_for_any_size_of_the_parts(y, cache, monkeypatch):
+    members = train_networks([Network(neurons=16, max_epochs=3, random_state=i) for i in range(11)], X, y, [None] * 11)
+    ensemble = Ensemble(members, np.unique(y))
+    points, weights = RANDOM.random((20, 4)), RANDOM.normal(size=(20, 11))
+    wanted = np.unique(y)[1]
+    margins, slopes = ensemble.margins(points, wanted), ensemble.slopes(points, wanted, weights)
+    monkeypatch.setattr(kernels, "CACHE", cache)
+    assert np.array_equal(ensemble.margins(points, wanted), margins)
+    again, back = ensemble.linearized(points, wanted)
+    assert np.array_equal(again, margins)
+    assert np.array_equal(back(weights), slopes)

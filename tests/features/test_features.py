@@ -9,7 +9,8 @@ from hypothesis.extra.numpy import arrays
 
 from betarce import at_most, between, decrease_only, immutable, increase_only
 from betarce.errors import InvalidInput
-from betarce.features import FeatureSpace
+from betarce.features import FeatureSpace, Rule
+from betarce.features.limits import is_unlimited, joined_limits
 
 TABLE = pd.DataFrame(
     {
@@ -138,3 +139,17 @@ def test_a_rule_that_cannot_be_is_refused():
         between(3, 1)
     with pytest.raises(InvalidInput):
         at_most(-1)
+
+
+def test_columns_without_rules_have_the_limits_that_each_would_have_alone():
+    table = pd.DataFrame({"a": [0.137, 2.71, np.nan], "b": [1.31, 5.117, 3.0013], "c": [1.0, 2.5, 4.123]})
+    features = FeatureSpace.infer(table)
+    assert all(is_unlimited(column, None) for column in features.columns), "nothing would be compared"
+    rows = np.array([[0.5, np.nan, 9.0], [np.nan, 2.0, -3.0], [9.0, 1.31, 4.123]])
+    box = features.box(rows)
+    for j, column in enumerate(features.columns):
+        alone = joined_limits(column, [(Rule(), np.arange(3))], rows[:, j])
+        for name in ("lower", "upper", "may_miss"):
+            assert np.array_equal(getattr(box, name)[:, j], getattr(alone, name), equal_nan=name != "may_miss"), name
+        assert alone.choices is None
+        assert not any(alone.conflict)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -271,6 +272,20 @@ class Ensemble:
                 flat = rows.ravel()
                 slopes[flat] += group.slopes(X[flat], wanted[flat], weights[rows, indices])
         return slopes
+
+    def linearized(self, X: FloatArray, target: object) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Give the margins, and a function from weights of them to `slopes`, at the cost of the slopes alone.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        target : label, array of labels, or mask of classes
+        """
+        wanted = self._wanted(target, len(X))
+        alone = self._alone(len(X))
+        if isinstance(alone, StackedGroup):
+            return alone.linearized(X, wanted)
+        return self.margins(X, wanted), partial(self.slopes, X, wanted)
 
     def _alone(self, n: int) -> Group | None:
         """Give the group of all members if there is one and can take so many points at once; nothing is copied then."""

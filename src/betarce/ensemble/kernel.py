@@ -1,5 +1,6 @@
 """The protocol of kernels, which evaluate all members of one family at once."""
 
+from collections.abc import Callable
 from typing import Literal, Protocol, cast, runtime_checkable
 
 from betarce.arrays import FloatArray
@@ -52,6 +53,14 @@ class SlopedKernel(Kernel, Protocol):
 
         `weights` has shape (n, members, outputs), one output for two classes.
         """
+
+
+@runtime_checkable
+class LinearizedKernel(SlopedKernel, Protocol):
+    """A kernel that need not score points again to give their slopes."""
+
+    def linearized(self, X: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Give the scores of all members, and a function from weights of them to what `slopes` gives."""
 
 
 class ScoredKernel(Kernel, Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,8 @@ from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.unreadable import Unreadable
 from betarce.models.network import Network, rounding, steepness
 
-_TOGETHER = 8  # members per product: their activations for a hundred points fit in the cache
+_ADDED = 8  # members whose slopes are added up in their own precision, before all are in double
+CACHE = 1 << 19  # bytes of activations computed at a time: they stay in the cache, and in memory that is at hand
 _SIGMOID = 1e-15  # closer to 0 than this, a sigmoid rounds to 0.5 and a softmax to a tie
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
@@ -42,20 +43,29 @@ class _Stack:
     biases: list[FloatArray]
     activation: str
 
+    def parts(self, n: int, low: int, high: int, *, layers: int = 1) -> Iterator[slice]:
+        """Split members into those that score `n` points together, with so many layers held at a time.
+
+        The products are one for each member anyway.
+        """
+        widest = max(weights.shape[2] for weights in self.weights)
+        together = max(1, CACHE // max(1, n * widest * self.weights[-1].itemsize * layers))
+        for first in range(low, high, together):
+            yield slice(first, min(first + together, high))
+
     def logits(self, X: FloatArray, part: slice) -> FloatArray:
         """Score points with some of the members, shape (m, n, outputs)."""
-        return self._forward(X, part)[-1]
+        return self.forward(X, part)[-1]
 
-    def slopes(self, X: FloatArray, part: slice, upstream: FloatArray) -> FloatArray:
+    def back(self, layers: list[FloatArray], part: slice, upstream: FloatArray) -> FloatArray:
         """Carry weights of the logits, shape (m, n, outputs), back to the inputs, shape (m, n, d)."""
-        layers = self._forward(X, part)
         carried = upstream.astype(self.weights[-1].dtype)
         for weights, outputs in zip(self.weights[:0:-1], layers[-2::-1], strict=True):
             carried = np.matmul(carried, weights[part].swapaxes(1, 2))
             carried *= _derivative(outputs, self.activation)
         return np.asarray(np.matmul(carried, self.weights[0][part].swapaxes(1, 2)))
 
-    def _forward(self, X: FloatArray, part: slice) -> list[FloatArray]:
+    def forward(self, X: FloatArray, part: slice) -> list[FloatArray]:
         """Give the outputs of every layer, after its activation."""
         inputs = X.astype(self.weights[0].dtype, copy=False)
         precision = self.weights[-1].dtype
@@ -105,21 +115,35 @@ class NetworkKernel:
         result = np.empty((len(X), max(stop - start, 0), self.n_outputs))
         for stack in self.stacks:
             low, high = np.searchsorted(stack.members, [start, stop])
-            for first in range(low, high, _TOGETHER):
-                part = slice(first, min(first + _TOGETHER, high))
-                places = stack.members[part] - start
-                result[:, places] = stack.logits(X, part).swapaxes(0, 1)
+            for part in stack.parts(len(X), low, high):
+                result[:, _places(stack.members[part] - start)] = stack.logits(X, part).swapaxes(0, 1)
         return result[:, :, 0] if self.n_outputs == 1 else result
 
     def slopes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Give the gradient of the weighted sum of all scores; see `SlopedKernel.slopes`."""
+        return self.linearized(X)[1](weights)
+
+    def linearized(self, X: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Give the scores, and what turns weights of them into slopes; see `LinearizedKernel`."""
         inputs = self._inputs(X)
-        result = np.zeros(inputs.shape)
+        scores = np.empty((len(X), len(self), self.n_outputs))
+        passed = []
         for stack in self.stacks:
-            for first in range(0, len(stack.members), _TOGETHER):
-                part = slice(first, first + _TOGETHER)
-                result += stack.slopes(inputs, part, weights[:, stack.members[part]].swapaxes(0, 1)).sum(axis=0)
-        return result if self.frame is None else self.frame.design.slopes(result, X)
+            parts = list(stack.parts(len(X), 0, len(stack.members), layers=len(stack.weights)))
+            passed.append([(part, stack.forward(inputs, part)) for part in parts])
+            for part, layers in passed[-1]:
+                scores[:, _places(stack.members[part])] = layers[-1].swapaxes(0, 1)
+
+        def slopes(weights: FloatArray) -> FloatArray:
+            result = np.zeros(inputs.shape)
+            for stack, parts in zip(self.stacks, passed, strict=True):
+                upstream = weights[:, stack.members].swapaxes(0, 1)
+                each = np.concatenate([stack.back(layers, part, upstream[part]) for part, layers in parts])
+                for first in range(0, len(each), _ADDED):
+                    result += each[first : first + _ADDED].sum(axis=0)
+            return result if self.frame is None else self.frame.design.slopes(result, X)
+
+        return scores[:, :, 0] if self.n_outputs == 1 else scores, slopes
 
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound how far each score may lie from the member's own, shape (n, m)."""
@@ -255,6 +279,12 @@ def _frame(design: Design, folds: Sequence[FoldedPreprocessing], precision: np.d
     shift[:n_numbers] = np.max([each.offset for each in folds], axis=0)
     unit, rough = float(np.finfo(precision).eps) / 2, max(each.unit for each in folds) / 2
     return _Frame(design, center, scale, slack, shift, unit, rough)
+
+
+def _places(members: IntArray) -> IntArray | slice:
+    """Give the places of members as a slice where they follow each other, which is faster to write to."""
+    first, last = int(members[0]), int(members[-1])
+    return slice(first, last + 1) if last - first == len(members) - 1 else members
 
 
 def _activate(values: FloatArray, activation: str) -> None:

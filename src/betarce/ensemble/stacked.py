@@ -13,7 +13,7 @@ import numpy as np
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.decision_threshold import DecisionThreshold
 from betarce.ensemble.generic import label_codes, margins_from_scores
-from betarce.ensemble.kernel import Kernel, Kind, SlopedKernel, evaluated, has_slopes
+from betarce.ensemble.kernel import Kernel, Kind, LinearizedKernel, SlopedKernel, evaluated, has_slopes
 
 
 class StackedGroup:
@@ -81,15 +81,19 @@ class StackedGroup:
         """Give the gradient of the weighted sum of the margins, shape (n, d)."""
         kernel = cast(SlopedKernel, self.kernel)
         if len(self._classes) == 2:
-            sign = wanted[:, 1].astype(float) - wanted[:, 0]
-            return kernel.slopes(X, sign[:, None, None] * weights[..., None])
-        scores = kernel.scores(X, slice(None))
-        upstream = np.zeros_like(scores)
-        for side, allowed in ((weights, wanted), (-weights, ~wanted)):
-            best = np.where(allowed[:, None], scores, -np.inf).argmax(axis=2)[..., None]
-            np.put_along_axis(upstream, best, side[..., None], axis=2)
-        upstream[wanted.all(axis=1) | ~wanted.any(axis=1)] = 0  # an infinite margin does not move
-        return kernel.slopes(X, upstream)
+            return kernel.slopes(X, _signed(wanted, weights))
+        return kernel.slopes(X, _on_best(kernel.scores(X, slice(None)), wanted, weights))
+
+    def linearized(self, X: FloatArray, wanted: BoolArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Give the margins of all members, and a function from weights of them to `slopes`."""
+        if not hasattr(self.kernel, "linearized"):
+            return self.margins(X, wanted, slice(None)), lambda weights: self.slopes(X, wanted, weights)
+        scores, slopes = cast(LinearizedKernel, self.kernel).linearized(X)
+        scored = self._relative(scores, self.kernel.doubt(X, slice(None)), slice(None))
+        margins = self._margins(X, wanted, slice(None), *scored)
+        if len(self._classes) == 2:
+            return margins, lambda weights: slopes(_signed(wanted, weights))
+        return margins, lambda weights: slopes(_on_best(scores, wanted, weights))
 
     def labels(self, X: FloatArray, members: slice) -> IntArray:
         """Give the class codes, shape (n, m)."""
@@ -105,7 +109,11 @@ class StackedGroup:
 
     def margins(self, X: FloatArray, wanted: BoolArray, members: slice) -> FloatArray:
         """Give the margins for the wanted classes, shape (n, m): positive exactly where the label is wanted."""
-        scores, doubt = self.scored(X, members)
+        return self._margins(X, wanted, members, *self.scored(X, members))
+
+    def _margins(
+        self, X: FloatArray, wanted: BoolArray, members: slice, scores: FloatArray, doubt: FloatArray | float
+    ) -> FloatArray:
         if scores.ndim == 3:
             margins = margins_from_scores(scores, wanted[:, None])
         elif (wanted[:, 0] != wanted[:, 1]).all():
@@ -122,7 +130,11 @@ class StackedGroup:
 
     def scored(self, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray | float]:
         """Give scores relative to the decision threshold, and the least distance from it that makes a label sure."""
-        scores, doubt = evaluated(self.kernel, X, members)
+        return self._relative(*evaluated(self.kernel, X, members), members)
+
+    def _relative(
+        self, scores: FloatArray, doubt: FloatArray | float, members: slice
+    ) -> tuple[FloatArray, FloatArray | float]:
         if scores.ndim == 3:
             doubt = 2 * doubt  # two scores are compared, and both may be off
         if self._rounding is not None:
@@ -144,6 +156,22 @@ class StackedGroup:
             codes = label_codes(self.models[places[j]], self._decode(X[rows]), self._classes)
             answers[rows, j] = codes if wanted is None else wanted[rows, codes]
         return answers
+
+
+def _signed(wanted: BoolArray, weights: FloatArray) -> FloatArray:
+    """Turn weights of the margins into weights of log-odds."""
+    sign = wanted[:, 1].astype(float) - wanted[:, 0]
+    return np.asarray(sign[:, None, None] * weights[..., None])
+
+
+def _on_best(scores: FloatArray, wanted: BoolArray, weights: FloatArray) -> FloatArray:
+    """Turn weights of the margins into weights of the scores of several classes."""
+    upstream = np.zeros_like(scores)
+    for side, allowed in ((weights, wanted), (-weights, ~wanted)):
+        best = np.where(allowed[:, None], scores, -np.inf).argmax(axis=2)[..., None]
+        np.put_along_axis(upstream, best, side[..., None], axis=2)
+    upstream[wanted.all(axis=1) | ~wanted.any(axis=1)] = 0  # an infinite margin does not move
+    return upstream
 
 
 def threshold_arrays(thresholds: Sequence[DecisionThreshold | None], scores: Sequence[float]) -> dict[str, FloatArray]:

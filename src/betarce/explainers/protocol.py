@@ -67,7 +67,7 @@ class Problem:
 
     def is_target(self, points: FloatArray, targets: AnyArray) -> BoolArray:
         """Say which points the model puts in their target class."""
-        return self.model.reaches(points, targets, 1)
+        return self.model.agrees(points, targets)[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

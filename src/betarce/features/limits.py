@@ -26,6 +26,23 @@ class Limits:
     conflict: list[str]
 
 
+def is_unlimited(column: Column, rule: Rule | None) -> bool:
+    """Say whether the training range is all that limits a column, and any number in it will do."""
+    return not (rule and rule.parts) and column.levels is None and column.step is None and not column.single
+
+
+def training_range(columns: Sequence[Column], origin: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Give what `limits` gives for columns that are unlimited, all of them at once: lower, upper and may_miss.
+
+    Each has the shape (rows, columns) of `origin`.
+    """
+    missing = np.isnan(origin)
+    lower = np.fmin(np.array([column.lower for column in columns]), origin)
+    upper = np.fmax(np.array([column.upper for column in columns]), origin)
+    lower[missing] = upper[missing] = np.nan
+    return lower, upper, missing
+
+
 def joined_limits(column: Column, rules: Sequence[tuple[Rule, IntArray]], origin: FloatArray) -> Limits:
     """Apply the rules of one column in turn, each to some rows; a later one takes the place of those before."""
     whole = Limits(origin.copy(), origin.copy(), np.zeros(len(origin), dtype=bool), None, [""] * len(origin))

@@ -15,13 +15,13 @@ import pandas as pd
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
-from betarce.features.box import Box, is_choice, nearest_choice, without_noise
+from betarce.features.box import Box, Choices, is_choice, nearest_choice, without_noise
 from betarce.features.checks import check_names, check_rule_fits
 from betarce.features.codec import TableCodec
 from betarce.features.columns import Column
 from betarce.features.grid import Grid, snapped
 from betarce.features.inference import group_column, infer_column
-from betarce.features.limits import joined_limits
+from betarce.features.limits import is_unlimited, joined_limits, training_range
 from betarce.features.links import Links
 from betarce.features.readings import Reading
 from betarce.features.rules.one_hot import OneHot
@@ -157,6 +157,11 @@ class FeatureSpace:
         return np.array([column.is_nominal for column in self.columns])
 
     @cached_property
+    def any_nominal(self) -> bool:
+        """Whether some column holds names without an order."""
+        return bool(self.is_nominal.any())
+
+    @cached_property
     def links(self) -> Links:
         """Columns that depend on others."""
         return Links.of(self.rules, self.names)
@@ -239,18 +244,22 @@ class FeatureSpace:
             For each row, rules that take the place of the general ones.
         """
         own = self._by_row(overrides)
-        parts = []
+        lower, upper, may_miss = training_range(self.columns, originals)
+        choices: dict[int, Choices] = {}
+        conflicts: list[list[str]] = [[] for _ in originals]
         for j, column in enumerate(self.columns):
+            if is_unlimited(column, self.rules.get(column.name)) and column.name not in own:
+                continue
             rules = [(self.rules.get(column.name, Rule()), np.arange(len(originals))), *own.get(column.name, [])]
-            parts.append(joined_limits(column, rules, originals[:, j]))
-        lower, upper, may_miss = (
-            np.stack([getattr(part, name) for part in parts], axis=1) for name in ("lower", "upper", "may_miss")
-        )
+            part = joined_limits(column, rules, originals[:, j])
+            lower[:, j], upper[:, j], may_miss[:, j] = part.lower, part.upper, part.may_miss
+            if part.choices is not None:
+                choices[j] = part.choices
+            for row, text in enumerate(part.conflict):
+                conflicts[row] += [text] if text else []
         free = (lower < upper) | (may_miss & (lower <= upper))
         free[:, self.links.derived_columns] = False
-        choices = {j: part.choices for j, part in enumerate(parts) if part.choices is not None}
         box = Box(originals, lower, upper, free, may_miss, choices, max_changes=self.max_changes)
-        conflicts = [[part.conflict[row] for part in parts if part.conflict[row]] for row in range(len(originals))]
         for row, text in self.links.conflicts(box, self):
             conflicts[row].append(text)
         return replace(box, conflicts=tuple("; ".join(texts) for texts in conflicts))
@@ -372,18 +381,14 @@ class FeatureSpace:
         gap = np.abs(a - b) / self.scale
         if self._may_miss:
             gap = np.where(np.isnan(gap), np.isnan(a) != np.isnan(b), gap)
-        if self._any_nominal:
+        if self.any_nominal:
             gap[..., self.is_nominal] = gap[..., self.is_nominal] > 0
         return np.asarray(gap)
-
-    @cached_property
-    def _any_nominal(self) -> bool:
-        return bool(self.is_nominal.any())
 
     def blend(self, a: FloatArray, b: FloatArray, share: FloatArray | float) -> FloatArray:
         """Go a share of the way from `a` to `b`; names go all the way or not at all."""
         way = a + share * (b - a)
-        if not (self._any_nominal or self._may_miss):
+        if not (self.any_nominal or self._may_miss):
             return np.asarray(way)
         whole = np.where(np.broadcast_to(share, way.shape) >= 1, b, a)
         return np.where(self.is_nominal | np.isnan(way), whole, way)

@@ -239,12 +239,11 @@ class Certificate:
     def __post_init__(self) -> None:
         if self.members not in ("fresh", "search"):
             raise InvalidInput(f"`members` must be 'fresh' or 'search'; got {self.members!r}.")
-        bound = self.guarantee.lower_bound(self.n_agree, self.n_models)
+        bound, passes = _verdict(self.guarantee, self.n_agree, self.n_models)
         for name in ("n_agree", "n_models"):
             object.__setattr__(self, name, int(getattr(self, name)))
-        passes = self.guarantee.certifies(self.n_agree, self.n_models)
-        object.__setattr__(self, "lower_bound", float(bound))
-        object.__setattr__(self, "certified", bool(passes) and self.varied)
+        object.__setattr__(self, "lower_bound", bound)
+        object.__setattr__(self, "certified", passes and self.varied)
 
     def __str__(self) -> str:
         if not self.varied:
@@ -283,6 +282,13 @@ class Certificate:
         except CorruptFile as error:
             raise CorruptFile(f"This is not a readable betarce certificate: {error}.") from error
         return from_plain(data)
+
+
+@lru_cache(maxsize=1024, typed=True)  # the rows of a batch share few votes; True is no vote, but equals 1
+def _verdict(guarantee: Guarantee, n_agree: int, n_models: int) -> tuple[float, bool]:
+    """Give the lower bound of a vote, and whether it passes."""
+    bound = guarantee.lower_bound(n_agree, n_models)
+    return float(bound), bool(guarantee.certifies(int(n_agree), int(n_models)))
 
 
 @lru_cache(maxsize=256)  # asked for every row that is explained

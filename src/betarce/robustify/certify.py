@@ -15,7 +15,7 @@ from betarce.posterior.certificate import fingerprint
 from betarce.search import Ladders
 from betarce.targets import named, plain
 
-_STRIDE = 16  # rungs that are put to the vote at a time
+_STRIDE = 64  # rungs that are put to the vote at a time: the ladders of a frontier search have fewer
 
 
 def certify_points(points: FloatArray, targets: BoolArray, members: Members, guarantee: Guarantee) -> list[Certificate]:
@@ -124,7 +124,7 @@ def walk_ladders(
         votes = np.split(members.agrees(np.concatenate(steps), targets[owners]), ends)
         for i, part in zip(walking, votes, strict=True):
             agree[i] = np.concatenate([agree[i], part])
-        # Who has missed, or has no rung left, stops here: later rungs are never asked about.
+        # Who has missed, or has no rung left, stops here. Votes on rungs below a miss count for nothing.
         walking = [
             i
             for i, part in zip(walking, votes, strict=True)

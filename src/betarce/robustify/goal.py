@@ -62,7 +62,7 @@ class MembersGoal:
     def __call__(self, points: FloatArray, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Give the depth of points, and whether the model itself gives them their target."""
         targets = self._targets[rows]
-        mean, spread = _moments(self._squashed(points, targets))
+        mean, spread = _moments(self._squash(self._members.margins(points, targets)))
         return mean / spread, self._problem.is_target(points, targets)
 
     def slopes(self, points: FloatArray, rows: IntArray) -> FloatArray | None:
@@ -70,14 +70,14 @@ class MembersGoal:
         if not self._members.has_slopes:
             return None
         targets = self._targets[rows]
-        margins = self._squashed(points, targets)
+        margins, slopes = self._members.linearized(points, targets)
+        margins = self._squash(margins)
         mean, spread = _moments(margins)
         # d(mean / spread) / d(squashed margin of one member), then through the squashing
         weights = (1 - (mean / spread**2)[:, None] * (margins - mean[:, None])) / spread[:, None] / margins.shape[1]
-        return self._members.slopes(points, targets, weights * (1 - margins**2) / self._scales)
+        return slopes(weights * (1 - margins**2) / self._scales)
 
-    def _squashed(self, points: FloatArray, targets: BoolArray) -> FloatArray:
-        margins = self._members.margins(points, targets)
+    def _squash(self, margins: FloatArray) -> FloatArray:
         margins /= self._scales
         return np.asarray(np.tanh(margins, out=margins))
 
@@ -94,7 +94,7 @@ class MembersGoal:
             return None
         # A row without anchors gets its own start as one, which changes nothing.
         anchors = np.repeat(task.starts[:, None], self._anchors.n_each, axis=1)
-        for target in np.unique(self._targets, axis=0):
+        for target in {target.tobytes(): target for target in self._targets}.values():
             rows = np.flatnonzero((self._targets == target).all(axis=1))
             nearest = self._anchors.nearest(task.starts[rows], target, task.box.take(rows))
             if nearest is not None:

@@ -57,7 +57,8 @@ class Rows:
         table = check_table(X)
         originals, unreadable = readable_rows(features, table, "X")
         names = row_names(table)
-        kept = np.setdiff1d(np.arange(len(names)), list(unreadable))
+        everyone = np.arange(len(names))
+        kept = np.setdiff1d(everyone, list(unreadable)) if unreadable else everyone
         own = _by_row(overrides, names)
         if not kept.size:
             return cls(names, originals, kept, unreadable, None, None, own)

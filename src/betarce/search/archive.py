@@ -45,20 +45,28 @@ class Archive:
         self._points[rows[winners], level[winners]] = points[winners]
         self._cost[rows[winners], level[winners]] = cost[winners]
 
+    @property
+    def cost(self) -> FloatArray:
+        """What the best point of each level costs, shape (rows, levels); infinite where there is none."""
+        return np.asarray(np.minimum.accumulate(self._cost, axis=1))
+
     def best(self) -> tuple[FloatArray, FloatArray]:
         """Give the points (rows, levels, features) and their costs (rows, levels); infinite where there is none.
 
         What is deep enough for one level is deep enough for all shallower ones.
         """
-        cost: FloatArray = np.minimum.accumulate(self._cost, axis=1)
+        cost = self.cost
         places = np.where(self._cost <= cost, np.arange(cost.shape[1]), 0)
         source = np.maximum.accumulate(places, axis=1)
         return self._points[np.arange(len(cost))[:, None], source], cost
 
-    def distinct(self) -> tuple[FloatArray, IntArray, IntArray]:
-        """Give every point that is the best for some level once: points, their rows, their deepest level."""
+    def distinct(self, below: FloatArray | float = np.inf) -> tuple[FloatArray, IntArray, IntArray]:
+        """Give every point that is the best for some level once: points, their rows, their deepest level.
+
+        With the costs of an earlier moment, `below`, only what is cheaper than the best was then.
+        """
         points, cost = self.best()
-        new = np.isfinite(cost)
+        new = cost < below
         new[:, 1:] &= cost[:, 1:] < cost[:, :-1]
         rows, levels = np.nonzero(new)
         return points[rows, levels], rows, levels

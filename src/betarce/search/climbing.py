@@ -68,9 +68,10 @@ class Climb:
         moved = [self._sweep(rows[due & new], both_ways=True), self._sweep(rows[due & ~new], both_ways=False)]
         narrow = rows[~due]
         gained, _ = self._take_best(narrow, self._moves_along(self._best[narrow]), None)
-        self._since_sweep[narrow] += 1
         # Where the few best features gain nothing, all get a chance before the row gives up.
-        self._since_sweep[np.setdiff1d(narrow, gained)] = _SWEEP_EVERY
+        since = self._since_sweep[gained] + 1
+        self._since_sweep[narrow] = _SWEEP_EVERY
+        self._since_sweep[gained] = since
         return np.sort(np.concatenate([*moved, narrow]))
 
     def _sweep(self, rows: IntArray, *, both_ways: bool) -> IntArray:
@@ -164,7 +165,8 @@ class Climb:
         """Turn lengths in units of the ranges into moves; a step shorter than the grid would be rounded away."""
         features = self._ground.features
         size = np.maximum(np.abs(lengths) * features.scale[columns][..., None], features.unit[columns][..., None])
-        size[features.is_nominal[columns]] = 0
+        if features.any_nominal:
+            size[features.is_nominal[columns]] = 0
         n, k, n_steps = lengths.shape
         moves = np.zeros((n * k * n_steps, len(features)))
         moves[np.arange(len(moves)), np.repeat(columns, n_steps)] = (np.sign(lengths) * size).ravel()

@@ -62,12 +62,13 @@ class Evaluations:
     def try_(self, rows: IntArray, points: FloatArray) -> FloatArray:
         """Project and evaluate points as far as the budget of each row allows; give the depth, -inf beyond it."""
         left = self._budget - self.count
-        order = np.argsort(rows, kind="stable")
+        tried = np.argsort(rows, kind="stable")
         counts = np.bincount(rows, minlength=len(left))
-        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        affordable = rank < left[rows[order]]
-        self.spent[rows[order[~affordable]]] = True
-        tried = order[affordable]
+        if (counts > left).any():
+            rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+            affordable = rank < left[rows[tried]]
+            self.spent[rows[tried[~affordable]]] = True
+            tried = tried[affordable]
         depth = np.full(len(rows), -np.inf)
         if tried.size:
             candidates = self._features.project(points[tried], self._box.take(rows[tried]))

@@ -42,11 +42,14 @@ def refine(ground: Terrain, turn: int) -> None:
     points, rows, levels = ground.asked.archive.distinct()
     mine = levels % _STRIDE == turn % _STRIDE
     points, rows = points[mine], rows[mine]
+    if not rows.size:
+        return
     slopes = ground.slopes(rows, points)
     if slopes is None:
         _put_back(ground, points, rows, np.ones(len(ground.features), dtype=bool))
-    else:
-        _turn(ground, points, rows, slopes * ground.features.scale)
+        return
+    _turn(ground, points, rows, slopes * ground.features.scale)
+    if ground.features.any_nominal:
         _put_back(ground, points, rows, ground.features.is_nominal)
 
 
@@ -96,18 +99,15 @@ def prune(ground: Terrain) -> None:
     The archive keeps what is cheaper at the same level, and a point with one change less is cheaper. So each round asks
     about the rungs that the last round changed, and no more.
     """
-    done: set[bytes] = set()
+    archive = ground.asked.archive
+    known = np.full(archive.levels.shape, np.inf)
     while True:
-        points, rows, levels = ground.asked.archive.distinct()
-        new = np.array(
-            [i for i in range(len(rows)) if rows[i].tobytes() + levels[i].tobytes() + points[i].tobytes() not in done],
-            dtype=np.intp,
-        )
-        done.update(rows[i].tobytes() + levels[i].tobytes() + points[i].tobytes() for i in new)
-        bases = ground.starts[rows[new]]
-        which, columns = np.nonzero(ground.features.differs(points[new], bases))
+        points, rows, _ = archive.distinct(below=known)
+        known = archive.cost
+        bases = ground.starts[rows]
+        which, columns = np.nonzero(ground.features.differs(points, bases))
         if not which.size:
             return
-        candidates = points[new][which]
+        candidates = points[which]
         candidates[np.arange(len(which)), columns] = bases[which, columns]
-        ground.asked.try_(rows[new][which], candidates)
+        ground.asked.try_(rows[which], candidates)

@@ -1,5 +1,7 @@
 """The state that all stages of a frontier search share."""
 
+from functools import cached_property
+
 import numpy as np
 
 from betarce.arrays import FloatArray, IntArray
@@ -37,9 +39,14 @@ class Terrain:
     def __init__(self, task: Task, depth: Depth, *, cost: Cost, budget: int, levels: FloatArray | None = None) -> None:
         self.starts, self.features, self.box = task.starts, task.features, task.box
         self.depth, self.cost = depth, cost
-        self.generators = [np.random.default_rng(seed) for seed in task.seeds]
+        self._seeds = task.seeds
         self.top = DEEPEST if levels is None else float(levels[0])
         self.asked = Evaluations(task, depth, cost=cost, budget=budget, levels=levels)
+
+    @cached_property
+    def generators(self) -> list[np.random.Generator]:
+        """Give what each row draws from; few searches draw at all."""
+        return [np.random.default_rng(seed) for seed in self._seeds]
 
     def evaluate(
         self, rows: IntArray, points: FloatArray, ends: FloatArray
@@ -52,9 +59,12 @@ class Terrain:
         owners = np.repeat(rows, k)
         candidates = self.features.project(ends.reshape(n * k, d), self.box.take(owners))
         moved = np.flatnonzero(self.features.differs(candidates, points[owners]).any(axis=1))
-        depth, cost = np.full(n * k, -np.inf), np.zeros(n * k)
-        if moved.size:
-            depth[moved], cost[moved], _ = self.asked.ask(owners[moved], candidates[moved])
+        if moved.size == n * k:
+            depth, cost, _ = self.asked.ask(owners, candidates)
+        else:
+            depth, cost = np.full(n * k, -np.inf), np.zeros(n * k)
+            if moved.size:
+                depth[moved], cost[moved], _ = self.asked.ask(owners[moved], candidates[moved])
         return candidates.reshape(n, k, d), depth.reshape(n, k), cost.reshape(n, k)
 
     def slopes(self, rows: IntArray, points: FloatArray) -> FloatArray | None:

@@ -23,7 +23,7 @@ from betarce.ensemble.trees.forest_arrays import ForestArrays, split_levels
 DE_BRUIJN = {16: 0x09AF, 32: 0x077CB531, 64: 0x022FDD63CC95386D}
 N_BUCKETS = 1024
 MOST_CUTS = 32_767
-BLOCK = 128
+BLOCK = 384
 WALK_BLOCK = 64
 
 # Compiled functions take no types of other modules: numba checks what it has cached against this file alone.
