@@ -34,8 +34,10 @@ def test_the_rewritten_cut_is_exact_where_the_inverse_of_the_scaler_is_not(folde
 
 def test_labels_that_differ_are_close_calls(folded):
     frame = folded.close_calls
+    # Whether two labels differ at all hangs on how a processor rounds; where they could, both scores are in doubt.
+    assert (frame["kernel"].abs() <= frame["doubt"]).any(), "no point of the picture is a close call"
+    assert ((frame["kernel"] - frame["member"]).abs() <= frame["doubt"]).all()
     differ = (frame["kernel"] > 0) != (frame["member"] > 0)
-    assert differ.any()
     assert (frame.loc[differ, "kernel"].abs() <= frame.loc[differ, "doubt"]).all()
 
 
