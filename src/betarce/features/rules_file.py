@@ -254,6 +254,8 @@ def write_rules(
     # immutable = true
     # one_of = ["own", "rent"]
     """
+    if not isinstance(space, FeatureSpace):
+        raise InvalidInput(f"`space` must be a FeatureSpace, such as FeatureSpace.infer(X); got {space!r}.")
     keys = _section_names(space)
     lines = [_header()]
     if space.max_changes is not None:

@@ -25,7 +25,7 @@ from betarce.features.limits import joined_limits
 from betarce.features.links import Links
 from betarce.features.readings import Reading
 from betarce.features.rules.one_hot import OneHot
-from betarce.features.rules.protocol import Rule, check_rule
+from betarce.features.rules.protocol import Rule, check_rule, check_rules
 from betarce.features.table_adapters import ArrayForm, Form, RawTable, check_table, form_of
 
 Norm = Literal["l1", "l2"]
@@ -87,7 +87,7 @@ class FeatureSpace:
         """
         table = check_table(X)
         form = form_of(table)
-        declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
+        declared = {name: check_rule(rule, name) for name, rule in check_rules({} if rules is None else rules).items()}
         groups = {name: rule for name, rule in declared.items() if OneHot() in rule.parts}
         check_names(declared, groups, form.names)
         group_of = {member: name for name in groups for member in name}
@@ -107,7 +107,7 @@ class FeatureSpace:
 
     def with_rules(self, rules: Rules) -> "FeatureSpace":
         """Give the same columns under further rules; what a column is must be said when it is inferred."""
-        declared = {name: check_rule(rule, name) for name, rule in rules.items()}
+        declared = {name: check_rule(rule, name) for name, rule in check_rules(rules).items()}
         check_names(declared, {}, self.names)
         for name, rule in declared.items():
             if any(part.scope == "column" for part in rule.parts):
@@ -221,6 +221,11 @@ class FeatureSpace:
 
     def decode(self, points: FloatArray, index: "pd.Index[Any] | None" = None) -> RawTable:
         """Turn points into a table of the user's own kind; exact for projected points."""
+        if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[1] != len(self.columns):
+            raise InvalidInput(
+                f"`points` must be an array of shape (n, {len(self.columns)}), as `encode` gives; got "
+                f"{points.shape if isinstance(points, np.ndarray) else points!r}."
+            )
         return self._codec.decode(points, index)
 
     def row(self, point: FloatArray, name: Hashable = None) -> Any:

@@ -80,7 +80,10 @@ class Certificate:
     certified: bool = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.members not in ("fresh", "search"):
+        for name in ("space", "point"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidInput(f"`{name}` must be text; got {getattr(self, name)!r}.")
+        if not isinstance(self.members, str) or self.members not in ("fresh", "search"):
             raise InvalidInput(f"`members` must be 'fresh' or 'search'; got {self.members!r}.")
         bound = self.guarantee.lower_bound(self.n_agree, self.n_models)
         for name in ("n_agree", "n_models"):

@@ -68,6 +68,7 @@ class Guarantee:
 
     def max_delta(self, n_models: int) -> float:
         """Give the largest delta that so many models could certify at this confidence."""
+        n_models = _check_count("n_models", n_models)
         return float(max_delta(n_models, confidence=self.confidence, prior=self.prior, tail=self.tail))
 
     def certifies(self, n_agree: int | IntArray, n_models: int | IntArray) -> BoolArray:
@@ -78,6 +79,10 @@ class Guarantee:
         >>> bool(Guarantee(delta=0.9, confidence=0.95).certifies(98, 103))
         True
         """
+        for name, value in (("n_agree", n_agree), ("n_models", n_models)):
+            whole = isinstance(value, (int, np.integer)) and abs(value) <= _MOST_MODELS
+            if not whole and not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
+                raise InvalidInput(f"`{name}` must be a whole number, or an array of them; got {value!r}.")
         return reaches(self.delta, n_agree, n_models, confidence=self.confidence, prior=self.prior, tail=self.tail)
 
     def quorum(self, n_models: int) -> int:
@@ -95,6 +100,8 @@ class Guarantee:
     def min_models(self, allowed_dissent: int = 0) -> int:
         """Give the least number of models whose quorum lets so many of them disagree."""
         dissent = _check_count("allowed_dissent", allowed_dissent, least=0)
+        if dissent > _MOST_MODELS:
+            raise InvalidInput(f"`allowed_dissent` must be at most {_MOST_MODELS:,}; got {dissent:,}.")
 
         def enough(n: int) -> bool:
             return bool(self.certifies(n - dissent, n))
@@ -141,6 +148,8 @@ class Guarantee:
         if self.reserve:
             return replace(self, reserve=0.0).efficient_size(near, at_most=at_most)
         near = _check_count("near", near)
+        if at_most is not None:
+            at_most = _check_count("at_most", at_most)
         if near < self.min_models():
             size = self.min_models()
         else:
@@ -153,6 +162,7 @@ class Guarantee:
 
     def certify(self, n_agree: int, n_models: int, **context: Any) -> Certificate:
         """Turn a vote into a certificate; `context` fills its further fields."""
+        _check_count("n_agree", n_agree, least=0), _check_count("n_models", n_models)
         return Certificate(n_agree=n_agree, n_models=n_models, guarantee=self, **context)
 
 

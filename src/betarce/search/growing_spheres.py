@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_flag, check_whole, is_number, is_one_of
 from betarce.errors import InvalidInput
 from betarce.features import Box, FeatureSpace, Norm
 from betarce.search.ladders import Ladders
@@ -89,12 +90,12 @@ class GrowingSpheresSearch:
     norm: Norm = "l2"
 
     def __post_init__(self) -> None:
-        if not 0 < self.initial_radius < np.inf:
+        if not is_number(self.initial_radius) or not 0 < self.initial_radius < np.inf:
             raise InvalidInput(f"`initial_radius` must be a number > 0; got {self.initial_radius!r}.")
         for name in ("n_candidates", "max_evaluations"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise InvalidInput(f"`{name}` must be a whole number >= 1; got {getattr(self, name)!r}.")
-        if self.norm not in ("l1", "l2"):
+            check_whole(name, getattr(self, name))
+        check_flag("bounded", self.bounded)
+        if not is_one_of(self.norm, ("l1", "l2")):
             raise InvalidInput(f"`norm` must be 'l1' or 'l2'; got {self.norm!r}.")
 
     def ladders(self, task: Task, goal: Goal) -> Ladders:
