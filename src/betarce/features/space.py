@@ -83,7 +83,7 @@ class FeatureSpace:
         rules : mapping of column to rule, optional
             A rule or a list of them for each column; a tuple of columns names a one-hot group.
         max_changes : int, optional
-            How many columns of a row may change.
+            How many columns of a row may change; if None, what a file of rules says.
         """
         table = check_table(X)
         form = form_of(table)
@@ -101,7 +101,8 @@ class FeatureSpace:
                 members = group_of[name]
                 series = [form.series(table, form.names.index(member)) for member in members]
                 columns.append(group_column(series, members))
-        space = cls(tuple(columns), declared, form, max_changes)
+        most = getattr(rules, "max_changes", None) if max_changes is None else max_changes
+        space = cls(tuple(columns), declared, form, most)
         space.links.check(space, space.encode(table))
         return space
 

@@ -47,8 +47,7 @@ def _space(features: Any, table: RawTable) -> FeatureSpace:
         return features
     path = os.fspath(features) if isinstance(features, (str, os.PathLike)) else ""
     if path.lower().endswith((".toml", ".yaml", ".yml")):
-        rules = read_rules(path)
-        return FeatureSpace.infer(table, rules=rules, max_changes=rules.max_changes)
+        return FeatureSpace.infer(table, rules=read_rules(path))
     if features is not None and not isinstance(features, Mapping):
         raise InvalidInput(
             "`features` must be a FeatureSpace, a mapping of column to rule such as "
