@@ -259,3 +259,9 @@ def test_an_audit_of_what_is_no_result_of_this_table_raised_a_foreign_error():
     other = fitted(TABLE.assign(c=1.5)).explain(TABLE.assign(c=1.5)[:1])
     with pytest.raises(InvalidInput, match="`result` must come from a table with the columns"):
         rce.audit(other)
+
+
+def test_a_pipe_for_a_csv_file_was_said_to_be_missing_and_then_suggested(tmp_path):
+    os.mkfifo(tmp_path / "rows.csv")
+    with pytest.raises(InvalidInput, match=r"rows\.csv' is a device or a pipe, no file"):
+        read_csv(tmp_path / "rows.csv")

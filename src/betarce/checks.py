@@ -1,5 +1,7 @@
 """Checks of values that users pass."""
 
+import sys
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from betarce.errors import InvalidInput
 
 MOST_JOBS = 1024  # each is a process
+MOST_COUNTED = 10**12
 
 
 def check_n_jobs(n_jobs: Any) -> int | None:
@@ -43,6 +46,80 @@ def check_verbose(verbose: Any) -> int:
     if not isinstance(verbose, (int, np.integer)):
         raise InvalidInput(f"`verbose` must be a whole number such as -1, 0 or 1; got {verbose!r}.")
     return int(verbose)
+
+
+def is_one_of(value: Any, choices: Collection[Any]) -> bool:
+    """Say whether a value is one of some names and numbers; what compares element by element is none.
+
+    Examples
+    --------
+    >>> is_one_of("l1", ("l1", "l2")), is_one_of(np.array(["l1"]), ("l1", "l2"))
+    (True, False)
+    """
+    return isinstance(value, (str, int, float)) and value in choices
+
+
+def is_number(value: Any) -> bool:
+    """Say whether a value is a number that a float can hold, infinite or not.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number("0.5"), is_number(True), is_number(10**400), is_number(float("nan"))
+    (True, False, False, False, False)
+    """
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -sys.float_info.max <= value <= sys.float_info.max
+    return isinstance(value, (float, np.integer, np.floating)) and not np.isnan(value)
+
+
+def check_whole(name: str, value: Any, *, least: int = 1) -> None:
+    """Refuse what is no whole number, or beyond what any computer counts to.
+
+    Examples
+    --------
+    >>> check_whole("n_samples", 0)
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `n_samples` must be a whole number >= 1; got 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {value!r}.")
+    if value > MOST_COUNTED:
+        raise InvalidInput(f"`{name}` must be at most {MOST_COUNTED:,}; got {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False.
+
+    Examples
+    --------
+    >>> check_flag("private", "no")
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `private` must be True or False; got 'no'.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(f"`{name}` must be True or False; got {value!r}.")
+
+
+def check_models(name: str, models: Any) -> None:
+    """Refuse what is no list of one or more models.
+
+    Examples
+    --------
+    >>> check_models("members", [])
+    Traceback (most recent call last):
+    betarce.errors.InvalidInput: `members` must hold at least one model; got none.
+    """
+    listed = (
+        isinstance(models, Sequence | np.ndarray)
+        and not isinstance(models, (str, bytes))
+        and getattr(models, "ndim", 1) == 1
+    )
+    if listed and len(models) == 0:
+        raise InvalidInput(f"`{name}` must hold at least one model; got none.")
+    without = [m for m in models if isinstance(m, type) or not callable(getattr(m, "predict", None))] if listed else ()
+    if not listed or without:
+        got = repr(without[0]) if without else repr(models)
+        raise InvalidInput(f"`{name}` must be a list of models with `predict`; got {got}.")
 
 
 def check_unmasked(values: object, *, what: str) -> None:

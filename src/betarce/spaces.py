@@ -99,6 +99,10 @@ class Bootstrap:
 
     stratified: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.stratified, (bool, np.bool_)):
+            raise InvalidInput(f"`stratified` must be True or False; got {self.stratified!r}.")
+
     def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
         """Draw rows until every class is among them."""
         labels = np.unique(np.asarray(table.y), return_inverse=True)[1]
@@ -186,6 +190,14 @@ class Architecture:
 
     ranges: Ranges | None = None
 
+    def __post_init__(self) -> None:
+        drawn = callable(self.ranges) and not isinstance(self.ranges, type)
+        if self.ranges is not None and not drawn and not isinstance(self.ranges, Mapping):
+            raise InvalidInput(
+                "`ranges` must be a mapping such as {'max_depth': (2, 6)}, a function of a random generator, or None; "
+                f"got {self.ranges!r}."
+            )
+
     def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
         """Draw every parameter independently."""
         ranges = paper_ranges(recipe.estimator) if self.ranges is None else self.ranges
@@ -196,7 +208,9 @@ class Architecture:
             )
         rng = generator(seed, "parameters")
         if callable(ranges):
-            params = dict(ranges(rng))
+            params = ranges(rng)
+            if not isinstance(params, Mapping):
+                raise InvalidInput(f"`ranges` must return a mapping of parameter to value; it returned {params!r}.")
         else:
             params = {parameter: _pick(parameter, values, rng) for parameter, values in ranges.items()}
         retraining = Retraining(name, seed, params=params)
@@ -225,12 +239,13 @@ class Mixture:
     weights: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        spaces = tuple(check_space(space) for space in self.spaces)
+        given = () if isinstance(self.spaces, str) else _listed("spaces", self.spaces, "spaces to draw from")
+        spaces = tuple(check_space(space) for space in given)
         if not spaces or any(isinstance(space, Given) for space in spaces):
             raise InvalidInput("`spaces` must be one or more spaces that can be drawn from; Given cannot.")
         object.__setattr__(self, "spaces", spaces)
-        weights = [1.0] * len(spaces) if self.weights is None else [float(weight) for weight in self.weights]
-        if len(weights) != len(spaces) or min(weights) < 0 or not 0 < sum(weights) < np.inf:
+        weights = [1.0] * len(spaces) if self.weights is None else _numbers(self.weights)
+        if len(weights) != len(spaces) or not min(weights) >= 0 or not 0 < sum(weights) < np.inf:
             raise InvalidInput(f"`weights` must be {len(spaces)} numbers >= 0, one a space; got {self.weights!r}.")
         object.__setattr__(self, "weights", tuple(weights))
 
@@ -319,7 +334,7 @@ class Given:
     models: Sequence[object] = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "models", list(self.models))
+        object.__setattr__(self, "models", _listed("models", self.models, "fitted models with `predict`"))
         without = [model for model in self.models if not hasattr(model, "predict")]
         if without or not self.models:
             what = f"got {type(without[0]).__name__}" if without else "got none"
@@ -376,6 +391,21 @@ def _pick(name: str, values: Any, rng: np.random.Generator) -> Any:
     raise InvalidInput(
         f"`ranges[{name!r}]` must be (low, high), a list to choose from, or a distribution with `rvs`; got {values!r}."
     )
+
+
+def _listed(name: str, values: Any, what: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise InvalidInput(f"`{name}` must be a list of {what}; got {values!r}.") from None
+
+
+def _numbers(values: Any) -> list[float]:
+    """Give a list of numbers; none if it is anything else."""
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError, OverflowError):
+        return []
 
 
 def bootstrap_rows(labels: IntArray, rng: np.random.Generator, *, stratified: bool = False) -> IntArray:

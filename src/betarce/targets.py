@@ -47,7 +47,7 @@ def accepted(target: Any, classes: AnyArray, n_rows: int) -> BoolArray:
     if labels.shape not in ((), (n_rows,)):
         raise InvalidInput(f"`target` must be one class, or one a row ({n_rows}); got shape {labels.shape}.")
     every = np.broadcast_to(labels, (n_rows,))
-    if labels.dtype == object:
+    if labels.dtype == object or labels.dtype.kind == "V":  # records: no labels, and not to be compared
         mask = np.array([[_same(label, each) for each in classes.tolist()] for label in every.tolist()])
     else:
         mask = np.asarray(every[:, None] == classes)
@@ -95,7 +95,7 @@ def _as_array(target: Any, n_rows: int) -> AnyArray:
 def _same(label: Any, other: Any) -> bool:
     try:
         return bool(label == other)
-    except (TypeError, ValueError):  # a missing value, an array: neither equal nor unequal
+    except Exception:  # noqa: BLE001 - a missing value, an array, an object that objects: neither equal nor unequal
         return False
 
 

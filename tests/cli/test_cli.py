@@ -172,6 +172,28 @@ class TestInit:
 
 
 class TestExplain:
+    def test_max_changes_of_a_file_of_rules_was_ignored(self, here, loans):
+        (here / "features.toml").write_text("max_changes = 1\n[columns.debt]\ndecrease_only = true\n")
+        arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--features", "features.toml")
+        result = run(*arguments, "--limit", "6", "--out", "result.json", "--model", "logistic", *QUICK)
+        assert result.exit_code in (0, 1), result.output
+        answers = brce.Result.load("result.json")
+        assert answers.features.max_changes == 1
+        assert max((item.robust != item.original).sum() for item in answers if item.robust is not None) == 1
+        more = run(
+            *arguments, "--max-changes", "2", "--limit", "6", "--out", "more.json", "--model", "logistic", *QUICK
+        )
+        assert more.exit_code in (0, 1), more.output
+        assert brce.Result.load("more.json").features.max_changes == 2
+
+    def test_a_column_left_out_as_init_advised_was_missed_by_the_file_of_init(self, here, loans):
+        loans.assign(customer=[f"C{i}" for i in range(80)]).to_csv("loans.csv", index=False)
+        told = run("init", "loans.csv", "--label", "approved")
+        assert "Better leave it out (--drop customer)" in squeezed(told.stderr)
+        arguments = ("explain", "loans.csv", "--label", "approved", "--target", "yes", "--features", "features.toml")
+        result = run(*arguments, "--drop", "customer", "--limit", "2", "--model", "logistic", *QUICK)
+        assert result.exit_code in (0, 1), result.output
+
     @pytest.mark.slow
     def test_it_says_what_to_change_and_writes_it_down(self, here, loans):
         (here / "features.toml").write_text("[columns.debt]\nimmutable = true\n[columns.grade]\nkind = 'categorical'\n")

@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from betarce import BetaRCE, Ensemble
@@ -190,3 +190,19 @@ def test_a_fit_survives_an_attribute_that_is_gone(monkeypatch):
         (str(caught[0].message), caught[0].lineno)
     }, "Python shows the same warning from the same line once"
     assert [str(each) for each in again] == [str(each) for each in plain]
+
+
+def test_classes_that_cannot_be_read_ended_in_an_error_of_the_model(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    models = [make_pipeline(MinMaxScaler(), LogisticRegression(C=c)).fit(X + y[:, None], y) for c in (0.1, 1.0)]
+    plain = Ensemble(models, [0, 1]).labels(X)
+
+    def locked(self, name, own=Pipeline.__getattribute__):
+        if name == "classes_" and is_ours():
+            raise RuntimeError("not in this version")
+        return own(self, name)
+
+    monkeypatch.setattr(Pipeline, "__getattribute__", locked)
+    with pytest.warns(SlowMembers, match="could not be read"):
+        ensemble = Ensemble(models, [0, 1])
+    np.testing.assert_array_equal(ensemble.labels(X), plain)

@@ -1,6 +1,7 @@
 """Rules in files: what is written is read, what is wrong is named."""
 
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -403,3 +404,21 @@ def test_hints_name_codes_identifiers_dates_steps_and_constants():
         "amount": "All",
         "same": "Always",
     }
+
+
+def test_rules_that_were_read_before_lost_how_many_columns_may_change(written):
+    read = read_rules(written("max_changes = 2\n[columns.age]\nimmutable = true\n"))
+    assert FeatureSpace.infer(TABLE, read).max_changes == 2
+    assert FeatureSpace.infer(TABLE, read, max_changes=1).max_changes == 1
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    path = written("max_changes = 2\n")
+    for features in (read_rules(path), path):
+        rce = brce.BetaRCE(LogisticRegression(), features=features, n_models=(2, 6), delta=0.6, confidence=0.7)
+        assert rce.set_params(verbose=-1).fit(X, X[:, 0] > 0).features_.max_changes == 2
+
+
+def test_many_groups_were_compared_pair_by_pair(written):
+    path = written("[groups]\n" + "".join(f'g{i} = ["a{i}", "b{i}"]\n' for i in range(20_000)))
+    started = time.process_time()
+    assert len(read_rules(path)) == 20_000
+    assert time.process_time() - started < 10  # 60 and more before

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 import warnings
@@ -300,6 +301,15 @@ def test_a_damaged_file_is_named(start, damage, run):
     elif damage == "a folder":
         path.mkdir()
     with pytest.raises(CorruptFile, match=rf"{path.name}' .*The run is damaged: take it from a copy"):
+        brce.load(run)
+
+
+@pytest.mark.parametrize("start", ["manifest", "model", "data"])
+def test_a_pipe_among_the_files_of_a_run_was_waited_for_without_end(start, run):
+    path = one_of(run, start)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(CorruptFile, match=f"{re.escape(path.name)}.* is a device or a pipe"):
         brce.load(run)
 
 

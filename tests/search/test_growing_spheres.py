@@ -126,3 +126,20 @@ def test_the_whole_box_and_the_budget_are_told_apart_where_nothing_is_found():
     centers = np.full((2, 3), 0.4)
     assert find(GrowingSpheresSearch(), centers, nowhere).status == ["not-found"] * 2
     assert find(GrowingSpheresSearch(max_evaluations=150), centers, nowhere).status == ["budget-spent"] * 2
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_one_row_alone_got_other_last_digits_with_two_numbers_to_move(n_columns):
+    """numpy takes another way to a power of 2 or of a half if there is one exponent than if there are many."""
+    rng = np.random.default_rng(n_columns)
+    starts = rng.random((40, n_columns))
+    features = FeatureSpace.infer(rng.random((50, n_columns)))
+    wanted = starts.sum(axis=1) + 0.3 * rng.random(40)
+
+    def find(rows):
+        task = Task(starts[rows], features, features.unbounded(starts[rows]), [int(row) for row in rows])
+        return GrowingSpheresSearch().find(task, lambda points, at: points.sum(axis=1) > wanted[rows][at]).points
+
+    together = find(np.arange(40))
+    for row in range(40):
+        assert find(np.array([row])).tobytes() == together[row].tobytes(), row

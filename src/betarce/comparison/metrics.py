@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, FloatArray
+from betarce.checks import check_models, is_number
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, check_table
@@ -29,6 +30,7 @@ def validity(model: Any, points: Any, target: Any) -> float:
     >>> validity(model, np.array([[0.3], [0.4]]), target=[0, 1])
     0.5
     """
+    check_models("model", [model])
     return float(np.mean(robustness([model], points, target)))
 
 
@@ -51,15 +53,20 @@ def robustness(members: Ensemble | Sequence[Any], points: Any, target: Any) -> F
     >>> robustness(always, np.array([[0.3], [0.4]]), target=[0, 1])
     array([0.25, 0.75])
     """
-    if len(members) == 0:
-        raise InvalidInput("`members` must hold at least one model; got none.")
-    if len(points) == 0:
+    if not isinstance(members, Ensemble):
+        check_models("members", members)
+    if _has_no_rows(points):
         return np.zeros(0)
+    check_table(points, what="points")
     target = aligned_values(target, points, what="target", rows="points")
     if isinstance(members, Ensemble):
         return np.asarray(members.votes(points, target) / len(members))
-    wanted = np.broadcast_to(np.asarray(target), len(points))
-    return np.asarray(np.mean([np.asarray(member.predict(points)) == wanted for member in members], axis=0))
+    wanted = _one_each(target, len(points))
+    labels = [_predicted(member, points) for member in members]
+    try:
+        return np.asarray(np.mean([given == wanted for given in labels], axis=0))
+    except Exception:  # noqa: BLE001 - whatever a label of a foreign kind does when it is compared
+        raise InvalidInput(f"`target` must be one class, or one per point ({len(points)}); got {target!r}.") from None
 
 
 def empirical_robustness(model: Any, members: Sequence[Any], points: Any) -> float:
@@ -85,9 +92,10 @@ def empirical_robustness(model: Any, members: Sequence[Any], points: Any) -> flo
     >>> empirical_robustness(always[1], always, np.array([[0.3], [0.4]]))
     0.75
     """
-    if len(members) == 0:
-        raise InvalidInput("`members` must hold at least one model; got none.")
-    return float(np.mean(robustness(members, points, model.predict(points))))
+    check_models("model", [model])
+    if not _has_no_rows(points):
+        check_table(points, what="points")
+    return float(np.mean(robustness(members, points, _predicted(model, points))))
 
 
 def proximity(points: Any, originals: Any, *, p: float = 1, scale: Scale = 1.0) -> FloatArray:
@@ -141,7 +149,9 @@ def plausibility(points: Any, X_train: Any, *, n_neighbors: int = 15, p: float =
     array([1.5])
     """
     rows, train = _rows(points, scale), _rows(X_train, scale)
-    if not 1 <= n_neighbors <= len(train):
+    if train.ndim != 2 or rows.ndim != 2 or rows.shape[1] != train.shape[1]:
+        raise InvalidInput(f"Points and rows must be tables of one width; got {rows.shape} and {train.shape}.")
+    if not isinstance(n_neighbors, (int, np.integer)) or not 1 <= n_neighbors <= len(train):
         raise InvalidInput(f"`n_neighbors` must be between 1 and the {len(train)} training rows; got {n_neighbors!r}.")
     return np.array([np.sort(_length(row, train, p, scale))[:n_neighbors].mean() for row in rows])
 
@@ -162,13 +172,47 @@ def sparsity(points: Any, originals: Any, *, tolerance: float = 1e-9, scale: Sca
     >>> sparsity(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.5, 0.0]]))
     array([2])
     """
+    if not is_number(tolerance):
+        raise InvalidInput(f"`tolerance` must be a number; got {tolerance!r}.")
     a, b = _pair(points, originals, scale)
     return np.asarray(((np.abs(a - b) > tolerance) | (np.isnan(a) != np.isnan(b))).sum(axis=1))
 
 
+def _has_no_rows(points: Any) -> bool:
+    return getattr(points, "ndim", 0) == 2 and len(points) == 0
+
+
+def _one_each(target: Any, n: int) -> AnyArray:
+    try:
+        return np.broadcast_to(np.asarray(target), n)
+    except ValueError as error:
+        raise InvalidInput(f"`target` must be one class, or one per point ({n}); {error}.") from error
+
+
+def _predicted(model: Any, points: Any) -> AnyArray:
+    try:
+        return np.asarray(model.predict(points))
+    except Exception as error:
+        raise InvalidInput(
+            f"`points` must be what models take; {type(model).__name__} failed with {type(error).__name__}: {error}"
+        ) from error
+
+
 def _length(a: FloatArray, b: FloatArray, p: float, scale: Scale) -> FloatArray:
-    gaps = scale.gaps(a, b) if isinstance(scale, FeatureSpace) else (a - b) / scale
+    if not is_number(p) or not 1 <= p <= np.inf:
+        raise InvalidInput(f"`p` must be a number >= 1, or infinity; got {p!r}.")
+    gaps = scale.gaps(a, b) if isinstance(scale, FeatureSpace) else (a - b) / _units(scale, a.shape[-1])
     return np.asarray(np.linalg.norm(gaps, ord=p, axis=-1))
+
+
+def _units(scale: Any, n_features: int) -> FloatArray:
+    try:
+        units = np.asarray(scale, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        units = np.zeros(0)
+    if units.shape not in ((), (n_features,)) or not bool((units > 0).all()):
+        raise InvalidInput(f"`scale` must be {n_features} numbers > 0, one number, or a FeatureSpace; got {scale!r}.")
+    return units
 
 
 def _pair(a: Any, b: Any, scale: Scale) -> tuple[FloatArray, FloatArray]:
@@ -182,4 +226,9 @@ def _rows(points: Any, scale: Scale) -> FloatArray:
     encoded = isinstance(points, np.ndarray) and points.dtype.kind == "f"
     if isinstance(scale, FeatureSpace) and not encoded:
         return scale.encode(check_table(points, what="points"), what="points")
-    return np.asarray(points, dtype=float)
+    try:
+        return np.asarray(points, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(
+            f"Points must be rows of numbers, or `scale` a FeatureSpace that reads them; {error}."
+        ) from error

@@ -42,7 +42,10 @@ class Layers:
         for step in self.steps:
             if step is not None and step != "passthrough":
                 table = step.transform(table)
-        raw = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+        try:
+            raw = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInput(f"`points` must be a table of finite numbers; {error}.") from error
         d = len(self.weights[0])
         if raw.ndim != 2 or raw.shape[1] != d or not np.isfinite(raw).all():
             raise InvalidInput(f"`points` must be a table of finite numbers with {d} columns; got shape {raw.shape}.")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_number, is_one_of
 from betarce.comparison.shifted_layers import (
     ShiftNorm,
     lower_margin,
@@ -179,8 +180,7 @@ def sampled_robust(
     _check_radius(radius, norm)
     needed = Guarantee(rate, confidence, EXACT).min_models()
     n = needed if n_samples is None else n_samples
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InvalidInput(f"`n_samples` must be a whole number >= 1, or None; got {n_samples!r}.")
+    check_whole("n_samples", n)
     layers = read_layers(model)
     inputs, wanted = layers.check(points, target)
     rng = generator(check_seed(random_state), "shifts")
@@ -194,9 +194,9 @@ def sampled_robust(
 
 
 def _check_radius(radius: Any, norm: Any) -> None:
-    if isinstance(radius, bool) or not isinstance(radius, (int, float)) or not 0 <= radius < np.inf:
+    if not is_number(radius) or not 0 <= radius < np.inf:
         raise InvalidInput(f"`radius` must be a number >= 0; got {radius!r}.")
-    if norm not in ("inf", "l2"):
+    if not is_one_of(norm, ("inf", "l2")):
         raise InvalidInput(f"`norm` must be 'inf' or 'l2'; got {norm!r}.")
 
 

@@ -311,8 +311,13 @@ class Ensemble:
                     f"got a mask of shape {asked.shape}."
                 )
             return asked
-        labels = np.broadcast_to(asked, (n,))
-        codes = np.searchsorted(self.classes, labels).clip(max=len(self.classes) - 1)
+        try:
+            labels = np.broadcast_to(asked, (n,))
+            codes = np.searchsorted(self.classes, labels).clip(max=len(self.classes) - 1)
+        except (TypeError, ValueError):  # another number of labels, or labels of another kind than the classes
+            raise InvalidInput(
+                f"`target` must be one of the classes {self.classes.tolist()}, or one a row ({n}); got {target!r}."
+            ) from None
         unknown = self.classes[codes] != labels
         if unknown.any():
             raise InvalidInput(

@@ -98,9 +98,14 @@ def _why_not(unwrapped: UnwrappedModel, model: object, classes: AnyArray) -> str
     name = type(unwrapped.estimator).__name__
     if unwrapped.reason:
         return unwrapped.reason
-    if not hasattr(model, "classes_"):
+    try:
+        with reading(model):
+            own = getattr(model, "classes_", None)
+    except Unreadable as error:
+        return str(error)
+    if own is None:
         return f"{name} has no `classes_`"
-    if not np.array_equal(model.classes_, classes):
+    if not np.array_equal(own, classes):
         return f"{name} knows other classes"
     if unwrapped.score_threshold is None:
         return f"{name} has a threshold on a response that no kernel gives"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.errors import InvalidInput
 from betarce.explainers.protocol import Explained, Problem
 from betarce.explainers.registry import register
 from betarce.explainers.training_rows import nearest, predicted
@@ -46,6 +47,10 @@ class Closest:
     """
 
     search: Climber = field(default_factory=FrontierSearch)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.search, Climber) or isinstance(self.search, type):
+            raise InvalidInput(f"`search` must be one that climbs, such as FrontierSearch(); got {self.search!r}.")
 
     def explain(
         self, originals: FloatArray, targets: BoolArray, problem: Problem, box: Box, seeds: Sequence[int]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_number, is_one_of
 from betarce.errors import InvalidInput
 from betarce.explainers.protocol import Problem
 from betarce.features import Box
@@ -193,21 +194,18 @@ def check_numbers(method: object, rule: str, names: Iterable[str], holds: Callab
     """Refuse parameters of a method that break a rule."""
     for name in names:
         value = getattr(method, name)
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not holds(value):
+        if not is_number(value) or not holds(value):
             raise InvalidInput(f"`{name}` must be {rule}; got {value!r}.")
 
 
 def check_counts(method: object, names: Iterable[str], *, least: int = 1) -> None:
     """Refuse parameters that are no whole numbers, or too small."""
     for name in names:
-        value = getattr(method, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {value!r}.")
+        check_whole(name, getattr(method, name), least=least)
 
 
 def check_choice(method: object, name: str, choices: Iterable[object]) -> None:
     """Refuse a parameter that is none of the choices."""
     known = list(choices)
-    if getattr(method, name) not in known:
+    if not is_one_of(getattr(method, name), known):
         raise InvalidInput(f"`{name}` must be one of {', '.join(map(repr, known))}; got {getattr(method, name)!r}.")

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_number, is_one_of
 from betarce.errors import InvalidInput
 from betarce.explainers.density_graph import Density, DensityGraph, Edges
 from betarce.explainers.protocol import Explained, Problem
@@ -102,26 +103,24 @@ class Face:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.mode not in ("knn", "epsilon"):
+        if not is_one_of(self.mode, ("knn", "epsilon")):
             raise InvalidInput(f"`mode` must be 'knn' or 'epsilon'; got {self.mode!r}.")
-        if self.density not in ("kde", "knn", "uniform"):
+        if not is_one_of(self.density, ("kde", "knn", "uniform")):
             raise InvalidInput(f"`density` must be 'kde', 'knn' or 'uniform'; got {self.density!r}.")
         for name in ("n_neighbors", "n_candidates"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise InvalidInput(f"`{name}` must be a whole number >= 1; got {getattr(self, name)!r}.")
+            check_whole(name, getattr(self, name))
         for name in ("epsilon", "bandwidth"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < np.inf:
+            if value is not None and not (is_number(value) and 0 < value < np.inf):
                 raise InvalidInput(f"`{name}` must be a number > 0, or None; got {value!r}.")
         if self.epsilon is not None and self.mode == "knn":
             raise InvalidInput(f"`epsilon` is for mode 'epsilon'; got {self.epsilon!r} with mode 'knn'.")
-        if not 0 < self.fraction <= 1:
+        if not is_number(self.fraction) or not 0 < self.fraction <= 1:
             raise InvalidInput(f"`fraction` must be in (0, 1]; got {self.fraction!r}.")
         for name in ("min_confidence", "min_density"):
-            if not 0 <= getattr(self, name) < 1:
+            if not is_number(getattr(self, name)) or not 0 <= getattr(self, name) < 1:
                 raise InvalidInput(f"`{name}` must be in [0, 1); got {getattr(self, name)!r}.")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise InvalidInput(f"`seed` must be a whole number >= 0; got {self.seed!r}.")
+        check_whole("seed", self.seed, least=0)
 
     def explain(
         self, originals: FloatArray, targets: AnyArray, problem: Problem, box: Box, seeds: Sequence[int]

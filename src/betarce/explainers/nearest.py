@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_one_of
 from betarce.errors import InvalidInput
 from betarce.explainers.protocol import Explained, Problem
 from betarce.explainers.registry import register
@@ -55,9 +56,8 @@ class NearestUnlike:
     norm: Norm = "l1"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_candidates, int) or self.n_candidates < 1:
-            raise InvalidInput(f"`n_candidates` must be a whole number >= 1; got {self.n_candidates!r}.")
-        if self.norm not in ("l1", "l2"):
+        check_whole("n_candidates", self.n_candidates)
+        if not is_one_of(self.norm, ("l1", "l2")):
             raise InvalidInput(f"`norm` must be 'l1' or 'l2'; got {self.norm!r}.")
 
     def explain(

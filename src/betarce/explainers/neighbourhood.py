@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_number, is_one_of
 from betarce.errors import InvalidInput
 from betarce.explainers.protocol import Problem
 from betarce.features import Box, FeatureSpace
@@ -70,14 +71,13 @@ class Criterion:
     n_samples: int = 1000
 
     def __post_init__(self) -> None:
-        if self.measure not in TERMS:
+        if not is_one_of(self.measure, TERMS):
             raise InvalidInput(f"`measure` must be one of {', '.join(map(repr, TERMS))}; got {self.measure!r}.")
         if isinstance(self.tau, bool) or not isinstance(self.tau, (int, float)) or not -1 <= self.tau <= 1:
             raise InvalidInput(f"`tau` must be between -1 and 1, where stability lies; got {self.tau!r}.")
-        if not isinstance(self.variance, (int, float)) or not 0 < self.variance < np.inf:
+        if not is_number(self.variance) or not 0 < self.variance < np.inf:
             raise InvalidInput(f"`variance` must be a number > 0; got {self.variance!r}.")
-        if isinstance(self.n_samples, bool) or not isinstance(self.n_samples, int) or self.n_samples < 1:
-            raise InvalidInput(f"`n_samples` must be a whole number >= 1; got {self.n_samples!r}.")
+        check_whole("n_samples", self.n_samples)
 
     def noise(self, features: FeatureSpace, seed: int) -> FloatArray:
         """Draw what is added to a point, in the user's units, shape (n_samples, d).

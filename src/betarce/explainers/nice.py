@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_one_of
 from betarce.errors import InvalidInput
 from betarce.explainers.nearest import NearestUnlike
 from betarce.explainers.protocol import Explained, Problem
@@ -76,12 +77,11 @@ class Nice:
     norm: Norm = "l1"
 
     def __post_init__(self) -> None:
-        if self.reward not in ("sparsity", "proximity", "plausibility"):
+        if not is_one_of(self.reward, ("sparsity", "proximity", "plausibility")):
             raise InvalidInput(f"`reward` must be 'sparsity', 'proximity' or 'plausibility'; got {self.reward!r}.")
         for name in ("n_candidates", "n_neighbors"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise InvalidInput(f"`{name}` must be a whole number >= 1; got {getattr(self, name)!r}.")
-        if self.norm not in ("l1", "l2"):
+            check_whole(name, getattr(self, name))
+        if not is_one_of(self.norm, ("l1", "l2")):
             raise InvalidInput(f"`norm` must be 'l1' or 'l2'; got {self.norm!r}.")
 
     def explain(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_flag, check_models, check_whole, is_number, is_one_of
 from betarce.ensemble import Ensemble
 from betarce.errors import InvalidInput
 from betarce.explainers.protocol import Explained, Problem
@@ -77,15 +78,15 @@ class RobustNearest:
     norm: Norm = "l1"
 
     def __post_init__(self) -> None:
-        if self.members is not None and len(self.members) == 0:
-            raise InvalidInput("`members` must hold at least one model, or be None; got none.")
-        if not 0 < self.share <= 1:
+        if self.members is not None:
+            check_models("members", getattr(self.members, "models", self.members))
+        check_flag("optimal", self.optimal)
+        if not is_number(self.share) or not 0 < self.share <= 1:
             raise InvalidInput(f"`share` must be in (0, 1]; got {self.share!r}.")
-        if self.min_margin is not None and not 0 <= self.min_margin < np.inf:
+        if self.min_margin is not None and not (is_number(self.min_margin) and 0 <= self.min_margin < np.inf):
             raise InvalidInput(f"`min_margin` must be a number >= 0; got {self.min_margin!r}.")
-        if not isinstance(self.n_candidates, int) or self.n_candidates < 1:
-            raise InvalidInput(f"`n_candidates` must be a whole number >= 1; got {self.n_candidates!r}.")
-        if self.norm not in ("l1", "l2"):
+        check_whole("n_candidates", self.n_candidates)
+        if not is_one_of(self.norm, ("l1", "l2")):
             raise InvalidInput(f"`norm` must be 'l1' or 'l2'; got {self.norm!r}.")
 
     def explain(

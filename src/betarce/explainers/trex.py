@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_number
 from betarce.errors import InvalidInput
 from betarce.explainers.neighbourhood import Criterion, StabilityTest
 from betarce.explainers.protocol import Explained, Problem
@@ -87,11 +88,9 @@ class TRex:
 
     def __post_init__(self) -> None:
         check_explainer(self.base)
-        if not isinstance(self.ascent_step, (int, float)) or not 0 < self.ascent_step < np.inf:
+        if not is_number(self.ascent_step) or not 0 < self.ascent_step < np.inf:
             raise InvalidInput(f"`ascent_step` must be a number > 0; got {self.ascent_step!r}.")
-        steps = self.max_ascent_steps
-        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-            raise InvalidInput(f"`max_ascent_steps` must be a whole number >= 0; got {steps!r}.")
+        check_whole("max_ascent_steps", self.max_ascent_steps, least=0)
         _ = self.criterion, self.walk
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_whole, is_one_of
 from betarce.errors import InvalidInput
 from betarce.explainers.neighbourhood import Criterion, StabilityTest
 from betarce.explainers.protocol import Explained, Problem
@@ -46,12 +47,10 @@ class Walk:
 
     def __post_init__(self) -> None:
         for name in ("n_neighbors", "max_steps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidInput(f"`{name}` must be a whole number >= 1; got {value!r}.")
+            check_whole(name, getattr(self, name))
         if not isinstance(self.step, (int, float)) or not 0 < self.step <= 1:
             raise InvalidInput(f"`step` must be a share above 0 and at most 1; got {self.step!r}.")
-        if self.line_search not in ("bisection", "walk"):
+        if not is_one_of(self.line_search, ("bisection", "walk")):
             raise InvalidInput(f"`line_search` must be 'bisection' or 'walk'; got {self.line_search!r}.")
 
     @property

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from betarce.checks import is_number
 from betarce.errors import InvalidInput
 from betarce.features.columns import Column, listing
 from betarce.features.rules.protocol import Rule
-from betarce.features.rules.values import is_number
 
 
 def check_names(

@@ -123,12 +123,12 @@ def rules_of(document: Any, *, what: str) -> RuleFile:
     groups = _table(sections.get("groups") or {}, what, "[groups]")
     found: dict[Any, Rule] = {}
     members = {name: _members(name, value, f"{what}, [groups]") for name, value in groups.items()}
+    owners: dict[Any, str] = {}
     for name, columns in members.items():
         found[columns] = Rule.of(OneHot())
-        for other, theirs in members.items():
-            shared = [column for column in columns if column in theirs]
-            if other != name and shared:
-                raise InvalidInput(f"{what}, [groups]: {shared[0]!r} is in two groups, {name!r} and {other!r}.")
+        for column in columns:
+            if owners.setdefault(column, name) != name:
+                raise InvalidInput(f"{what}, [groups]: {column!r} is in two groups, {owners[column]!r} and {name!r}.")
     for name, content in _table(sections.get("columns") or {}, what, "[columns]").items():
         place = f"{what}, [columns.{name}]"
         keys = dict(_table(content if content is not None else {}, what, f"[columns.{name}]"))
@@ -254,6 +254,8 @@ def write_rules(
     # immutable = true
     # one_of = ["own", "rent"]
     """
+    if not isinstance(space, FeatureSpace):
+        raise InvalidInput(f"`space` must be a FeatureSpace, such as FeatureSpace.infer(X); got {space!r}.")
     keys = _section_names(space)
     lines = [_header()]
     if space.max_changes is not None:

@@ -25,7 +25,7 @@ from betarce.features.limits import is_unlimited, joined_limits, training_range
 from betarce.features.links import Links
 from betarce.features.readings import Reading
 from betarce.features.rules.one_hot import OneHot
-from betarce.features.rules.protocol import Rule, check_rule
+from betarce.features.rules.protocol import Rule, check_rule, check_rules
 from betarce.features.table_adapters import ArrayForm, Form, RawTable, check_table, form_of
 
 Norm = Literal["l1", "l2"]
@@ -83,11 +83,11 @@ class FeatureSpace:
         rules : mapping of column to rule, optional
             A rule or a list of them for each column; a tuple of columns names a one-hot group.
         max_changes : int, optional
-            How many columns of a row may change.
+            How many columns of a row may change; if None, what a file of rules says.
         """
         table = check_table(X)
         form = form_of(table)
-        declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
+        declared = {name: check_rule(rule, name) for name, rule in check_rules({} if rules is None else rules).items()}
         groups = {name: rule for name, rule in declared.items() if OneHot() in rule.parts}
         check_names(declared, groups, form.names)
         group_of = {member: name for name in groups for member in name}
@@ -101,13 +101,14 @@ class FeatureSpace:
                 members = group_of[name]
                 series = [form.series(table, form.names.index(member)) for member in members]
                 columns.append(group_column(series, members))
-        space = cls(tuple(columns), declared, form, max_changes)
+        most = getattr(rules, "max_changes", None) if max_changes is None else max_changes
+        space = cls(tuple(columns), declared, form, most)
         space.links.check(space, space.encode(table))
         return space
 
     def with_rules(self, rules: Rules) -> "FeatureSpace":
         """Give the same columns under further rules; what a column is must be said when it is inferred."""
-        declared = {name: check_rule(rule, name) for name, rule in rules.items()}
+        declared = {name: check_rule(rule, name) for name, rule in check_rules(rules).items()}
         check_names(declared, {}, self.names)
         for name, rule in declared.items():
             if any(part.scope == "column" for part in rule.parts):
@@ -226,6 +227,11 @@ class FeatureSpace:
 
     def decode(self, points: FloatArray, index: "pd.Index[Any] | None" = None) -> RawTable:
         """Turn points into a table of the user's own kind; exact for projected points."""
+        if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[1] != len(self.columns):
+            raise InvalidInput(
+                f"`points` must be an array of shape (n, {len(self.columns)}), as `encode` gives; got "
+                f"{points.shape if isinstance(points, np.ndarray) else points!r}."
+            )
         return self._codec.decode(points, index)
 
     def row(self, point: FloatArray, name: Hashable = None) -> Any:

@@ -84,6 +84,8 @@ def _head(document: Any) -> Head:
 
 def check_head(connection: sqlite3.Connection, found: Integrity, head: Head) -> Integrity:
     """Add to what was found in a chain whether it goes on from an earlier head."""
+    if not isinstance(head, Head):
+        raise InvalidInput(f"`head` must be the head of a ledger, as `Ledger.head` gives; got {head!r}.")
     what = ""
     if head.ledger != found.head.ledger:
         what = f"the head is that of another ledger: {head.ledger}, not {found.head.ledger}"

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import pandas as pd
 
+from betarce.checks import is_one_of
 from betarce.errors import ClockSkew, InvalidInput
 from betarce.features.stored import to_plain
 from betarce.ledger import moments
@@ -35,7 +36,7 @@ from betarce.ledger.promises import (
     read_features,
     read_promises,
 )
-from betarce.ledger.recheck import Recheck, hold_against, write_recheck
+from betarce.ledger.recheck import Recheck, check_found, check_recheck, hold_against, write_recheck
 from betarce.ledger.recording import Terms, cohorts_of, draft_promises, write_promises
 from betarce.ledger.repair import answers_for, repair_frame
 from betarce.ledger.store import Store
@@ -90,6 +91,8 @@ class Ledger:
         timeout: float = 60.0,
         clock: Callable[[], datetime] = moments.now,
     ) -> None:
+        if not callable(clock):
+            raise InvalidInput(f"`clock` must be a function that gives the time; got {clock!r}.")
         self._clock = clock
         self._store = Store(path, read_only=read_only, timeout=timeout)
         if not read_only:
@@ -234,7 +237,7 @@ class Ledger:
         int
             How many promises had something to erase.
         """
-        if (name is None) == (len(promises) == 0):
+        if (name is None) == (isinstance(promises, (str, list, tuple)) and len(promises) == 0):
             raise InvalidInput("`erase` must be given either `promises` or `name`.")
         with self._appending() as (connection, appender):
             if name is None:
@@ -277,6 +280,7 @@ class Ledger:
         -------
         Recheck
         """
+        check_recheck(run, name, deployed, dry_run)
         with self._store.reading() as connection:
             chosen = promises_to_check(connection, self._now())
             features = {digest: read_features(connection, digest) for digest in {each.features for each in chosen}}
@@ -285,6 +289,7 @@ class Ledger:
 
     def record_recheck(self, found: Recheck, *, deployed: bool | None = None) -> Recheck:
         """Put a re-check on record that was only a look until now; see `recheck`."""
+        check_found(found, deployed)
         found = replace(found, deployed=not found.beyond if deployed is None else deployed)
         with self._appending() as (connection, appender):
             write_recheck(connection, appender, found)
@@ -300,7 +305,7 @@ class Ledger:
         state : {"issued", "broken", "superseded", "honoured", "expired", "withdrawn"}, optional
             Only those in this state now.
         """
-        if state is not None and state not in get_args(State):
+        if state is not None and not is_one_of(state, get_args(State)):
             raise InvalidInput(f"`state` must be one of {', '.join(get_args(State))}; got {state!r}.")
         with self._store.reading() as connection:
             found = [each for each in read_promises(connection, self._now()) if state in (None, each.state)]
@@ -358,8 +363,11 @@ class Ledger:
     # Within
 
     def _now(self) -> datetime:
-        moment = self._clock()
-        if moment.tzinfo is None:
+        try:
+            moment = self._clock()
+        except TypeError as error:
+            raise InvalidInput(f"`clock` must give the time without arguments; {error}.") from error
+        if not isinstance(moment, datetime) or moment.tzinfo is None:
             raise InvalidInput(f"`clock` must give a time with its zone; got {moment!r}.")
         return moment
 
@@ -385,7 +393,7 @@ class Ledger:
 
 
 def _listed(promises: str | Sequence[str]) -> list[str]:
-    names = [promises] if isinstance(promises, str) else list(promises)
-    if not names:
-        raise InvalidInput("`promises` must name at least one promise; got none.")
+    names = [promises] if isinstance(promises, str) else promises
+    if not isinstance(names, (list, tuple)) or not names or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"`promises` must name at least one promise; got {promises!r}.")
     return list(dict.fromkeys(names))

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import BoolArray
+from betarce.checks import check_flag
+from betarce.errors import InvalidInput
 from betarce.ledger.chain import canonical
 from betarce.ledger.departure import Departures, labels_on_training_rows
 from betarce.ledger.disagreement import Disagreement
@@ -177,6 +179,25 @@ def outcomes_of(promises: Sequence[Promise], scores: Scores) -> tuple[tuple[Outc
             outcomes.append("unscored" if reason else "held" if held else "broken")
     reasons = ["" if outcome == "expired" else why for outcome, why in zip(outcomes, scores.reasons, strict=True)]
     return tuple(outcomes), tuple(reasons)
+
+
+def check_recheck(run: Any, name: Any, deployed: Any, dry_run: Any) -> None:
+    """Refuse arguments of `Ledger.recheck` that cannot be put on record."""
+    if run is not None and not isinstance(run, BetaRCE):
+        raise InvalidInput(f"`run` must be a fitted BetaRCE, such as betarce.load gives, or None; got {run!r}.")
+    if not isinstance(name, str):
+        raise InvalidInput(f"`name` must be text; got {name!r}.")
+    if deployed is not None:
+        check_flag("deployed", deployed)
+    check_flag("dry_run", dry_run)
+
+
+def check_found(found: Any, deployed: Any) -> None:
+    """Refuse what `Ledger.record_recheck` cannot put on record."""
+    if not isinstance(found, Recheck):
+        raise InvalidInput(f"`found` must be what `recheck` gave; got {found!r}.")
+    if deployed is not None:
+        check_flag("deployed", deployed)
 
 
 def hold_against(

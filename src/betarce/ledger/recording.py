@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from betarce.arrays import FloatArray
+from betarce.checks import check_flag
 from betarce.errors import InvalidInput
 from betarce.features.stored import to_plain
 from betarce.ledger import moments
@@ -83,6 +84,11 @@ class Terms:
     expires: datetime | None = None
     private: bool = False
     key: SigningKey | None = None
+
+    def __post_init__(self) -> None:
+        check_flag("private", self.private)
+        if self.key is not None and not isinstance(self.key, SigningKey):
+            raise InvalidInput(f"`key` must be a SigningKey, or None; got {self.key!r}.")
 
 
 def draft_promises(
@@ -205,6 +211,8 @@ def cohorts_of(cohort: Any, result: Result) -> list[str]:
                 else "`cohort` must have each row name once."
             )
         return [canonical(str(value)) for value in cohort.loc[list(result.row_names)]]
+    if not isinstance(cohort, (list, tuple, np.ndarray, pd.Index)) or getattr(cohort, "ndim", 1) != 1:
+        raise InvalidInput(f"`cohort` must be one value, one per row, or a Series by row name; got {cohort!r}.")
     values = list(cohort)
     if len(values) != len(result):
         raise InvalidInput(f"`cohort` must have one value per row of the result ({len(result)}); got {len(values)}.")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from betarce.checks import check_flag, is_number
 from betarce.errors import BetarceError, CorruptFile, InvalidInput, NotWritten
 from betarce.ledger.schema import MIGRATIONS, Migration, check_version, migrate, version_of
 from betarce.storage.files import check_path
@@ -21,6 +22,7 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _PRIMARY = 0xFF  # SQLite adds details to an error's code above its lowest byte
 _PAUSE = 0.01
+MOST_SECONDS = 86_400
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -52,6 +54,9 @@ class Store:
         self._timeout = timeout
         self._migrations = tuple(migrations)
         self._lock = threading.RLock()
+        check_flag("read_only", read_only)
+        if not is_number(timeout) or not 0 <= timeout <= MOST_SECONDS:
+            raise InvalidInput(f"`timeout` must be a number of seconds from 0 to {MOST_SECONDS:,}; got {timeout!r}.")
         with self._errors("opened"):
             self._connection = self._open()
             try:

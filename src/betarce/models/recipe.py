@@ -235,7 +235,10 @@ def _library(estimator: object) -> str:
 def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
     """Check training labels: one per row, none missing, at least two classes."""
     check_unmasked(y, what="y")
-    labels = y if isinstance(y, pd.Series) else np.asarray(y)
+    try:
+        labels = y if isinstance(y, pd.Series) else np.asarray(y)
+    except ValueError as error:
+        raise InvalidInput(f"`y` must have one label a row, shape ({n_rows},); {error}") from error
     if isinstance(y, (list, tuple)) and labels.dtype.kind in "US":
         labels = _same_kind(np.array([*y, None], dtype=object)[:-1])  # numpy turns [1, "a"] into text
     if labels.shape != (n_rows,):
@@ -243,7 +246,7 @@ def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
     if pd.isna(labels).any():
         raise InvalidInput(f"`y` must have no missing labels; got {int(pd.isna(labels).sum())} of them.")
     values = np.asarray(labels)
-    if values.dtype.kind in "mMc":
+    if values.dtype.kind in "mMcV":
         raise InvalidInput(
             f"`y` must hold class labels: text, whole numbers or truth values; got {values.dtype}. Turn them into text "
             "first, for instance y.astype(str)."

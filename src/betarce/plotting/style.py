@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from betarce.errors import require
+from betarce.errors import InvalidInput, require
 
 # Okabe and Ito's: told apart by everyone, on light and on dark ground.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#999999"
@@ -19,6 +19,8 @@ MARKS: dict[str, dict[str, Any]] = {
 def new_axes(ax: Any, width: float, height: float) -> Any:
     """Give the axes to draw on: those of the user, or new ones of so many inches."""
     plt = require("matplotlib.pyplot", extra="plot", purpose="A plot")
+    if ax is not None and not hasattr(ax, "spines"):
+        raise InvalidInput(f"`ax` must be axes of matplotlib, or None for new ones; got {ax!r}.")
     return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
 
 

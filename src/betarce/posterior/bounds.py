@@ -173,7 +173,7 @@ def tail_mass(confidence: float, tail: Tail) -> float:
     0.025
     """
     check_share("confidence", confidence)
-    if tail not in _TAILS:
+    if not isinstance(tail, str) or tail not in _TAILS:
         raise InvalidInput(f"`tail` must be 'one-sided' or 'two-sided'; got {tail!r}.")
     return (1 - confidence) / (1 if tail == "one-sided" else 2)
 
@@ -192,7 +192,12 @@ def check_share(name: str, value: object) -> None:
 
 
 def _check_votes(n_agree: int | IntArray, n_models: int | IntArray) -> tuple[IntArray, IntArray]:
-    z, n = np.broadcast_arrays(n_agree, n_models)
+    try:
+        z, n = np.broadcast_arrays(n_agree, n_models)
+    except ValueError as error:
+        raise InvalidInput(
+            f"`n_agree` and `n_models` must have one shape; got {n_agree!r} and {n_models!r}."
+        ) from error
     if not (np.issubdtype(z.dtype, np.integer) and np.issubdtype(n.dtype, np.integer)):
         raise InvalidInput(f"`n_agree` and `n_models` must be whole numbers; got {n_agree!r} and {n_models!r}.")
     if np.any(n < 1) or np.any(z < 0) or np.any(z > n):

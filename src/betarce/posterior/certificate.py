@@ -102,6 +102,7 @@ class Guarantee:
 
     def max_delta(self, n_models: int) -> float:
         """Give the largest delta that so many models could certify at this confidence."""
+        n_models = _check_count("n_models", n_models)
         return float(max_delta(n_models, confidence=self.confidence, prior=self.prior, tail=self.tail))
 
     def certifies(self, n_agree: int | IntArray, n_models: int | IntArray) -> BoolArray:
@@ -112,6 +113,10 @@ class Guarantee:
         >>> bool(Guarantee(delta=0.9, confidence=0.95).certifies(98, 103))
         True
         """
+        for name, value in (("n_agree", n_agree), ("n_models", n_models)):
+            whole = isinstance(value, (int, np.integer)) and abs(value) <= _MOST_MODELS
+            if not whole and not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
+                raise InvalidInput(f"`{name}` must be a whole number, or an array of them; got {value!r}.")
         return reaches(self.delta, n_agree, n_models, confidence=self.confidence, prior=self.prior, tail=self.tail)
 
     def quorum(self, n_models: int) -> int:
@@ -129,6 +134,8 @@ class Guarantee:
     def min_models(self, allowed_dissent: int = 0) -> int:
         """Give the least number of models whose quorum lets so many of them disagree."""
         dissent = _check_count("allowed_dissent", allowed_dissent, least=0)
+        if dissent > _MOST_MODELS:
+            raise InvalidInput(f"`allowed_dissent` must be at most {_MOST_MODELS:,}; got {dissent:,}.")
 
         def enough(n: int) -> bool:
             return bool(self.certifies(n - dissent, n))
@@ -175,6 +182,8 @@ class Guarantee:
         if self.reserve:
             return replace(self, reserve=0.0).efficient_size(near, at_most=at_most)
         near = _check_count("near", near)
+        if at_most is not None:
+            at_most = _check_count("at_most", at_most)
         if near < self.min_models():
             size = self.min_models()
         else:
@@ -237,11 +246,14 @@ class Certificate:
     certified: bool = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.members not in ("fresh", "search"):
+        for name in ("space", "point"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidInput(f"`{name}` must be text; got {getattr(self, name)!r}.")
+        if not isinstance(self.members, str) or self.members not in ("fresh", "search"):
             raise InvalidInput(f"`members` must be 'fresh' or 'search'; got {self.members!r}.")
+        for name, least in (("n_agree", 0), ("n_models", 1)):
+            object.__setattr__(self, name, _check_count(name, getattr(self, name), least=least))
         bound, passes = _verdict(self.guarantee, self.n_agree, self.n_models)
-        for name in ("n_agree", "n_models"):
-            object.__setattr__(self, name, int(getattr(self, name)))
         object.__setattr__(self, "lower_bound", bound)
         object.__setattr__(self, "certified", passes and self.varied)
 
@@ -284,11 +296,11 @@ class Certificate:
         return from_plain(data)
 
 
-@lru_cache(maxsize=1024, typed=True)  # the rows of a batch share few votes; True is no vote, but equals 1
+@lru_cache(maxsize=1024)  # the rows of a batch share few votes
 def _verdict(guarantee: Guarantee, n_agree: int, n_models: int) -> tuple[float, bool]:
     """Give the lower bound of a vote, and whether it passes."""
     bound = guarantee.lower_bound(n_agree, n_models)
-    return float(bound), bool(guarantee.certifies(int(n_agree), int(n_models)))
+    return float(bound), bool(guarantee.certifies(n_agree, n_models))
 
 
 @lru_cache(maxsize=256)  # asked for every row that is explained

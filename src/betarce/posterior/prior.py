@@ -1,6 +1,6 @@
 """Prior beliefs about the validity rate."""
 
-import math
+import sys
 from dataclasses import dataclass
 
 from betarce.errors import InvalidInput
@@ -21,7 +21,7 @@ class Prior:
 
     def __post_init__(self) -> None:
         for name, value, least in (("a", self.a, 0.0), ("b", self.b, 1e-9)):
-            if not (isinstance(value, (int, float)) and math.isfinite(value) and value >= least):
+            if not (isinstance(value, (int, float)) and least <= value <= sys.float_info.max):
                 rule = "a number >= 0" if least == 0 else "a number > 0"
                 raise InvalidInput(f"`prior.{name}` must be {rule}; got {value!r}.")
 

@@ -57,7 +57,11 @@ class Result(Sequence[RobustCounterfactual]):
     def __getitem__(self, i: slice) -> "Result": ...
 
     def __getitem__(self, i: int | slice) -> "RobustCounterfactual | Result":
-        return Result(self._items[i], self._features, self._made_with) if isinstance(i, slice) else self._items[i]
+        if isinstance(i, slice):
+            return Result(self._items[i], self._features, self._made_with)
+        if not hasattr(i, "__index__"):
+            raise InvalidInput(f"The rows of a result are found by their place, from 0 to {len(self) - 1}; got {i!r}.")
+        return self._items[i]
 
     def __len__(self) -> int:
         return len(self._items)
@@ -106,7 +110,7 @@ class Result(Sequence[RobustCounterfactual]):
 
     def points(self, which: Which) -> pd.DataFrame:
         """Give the originals, bases or robust points, one line per row; missing ones are blank."""
-        if which not in get_args(Which):
+        if not isinstance(which, str) or which not in get_args(Which):
             raise InvalidInput(f"`which` must be 'original', 'base' or 'robust'; got {which!r}.")
         rows = np.flatnonzero([item.points[which] is not None for item in self])
         frame = as_pandas(self._table(which, rows), self._features).set_axis(rows)
@@ -165,7 +169,7 @@ class Result(Sequence[RobustCounterfactual]):
         feature
         debt        3    1.0   0     3
         """
-        if by not in get_args(By):
+        if not isinstance(by, str) or by not in get_args(By):
             raise InvalidInput(f"`by` must be 'measure' or 'feature'; got {by!r}.")
         return by_measure(self._items) if by == "measure" else by_feature(self._items, self._features)
 
@@ -230,6 +234,8 @@ class Result(Sequence[RobustCounterfactual]):
     @classmethod
     def from_json(cls, text: str) -> "Result":
         """Read what `to_json` wrote; see `load`."""
+        if not isinstance(text, str):
+            raise InvalidInput(f"`text` must be the JSON of a result, as text; got {type(text).__name__}.")
         return cls(*from_json(text))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -28,7 +28,7 @@ from betarce.robustify.further_members import extended, fresh_draw, with_audit
 from betarce.robustify.lazy import explained_lazily, is_lazy
 from betarce.robustify.params import HONOURED, FittedWith, changed, snapshot
 from betarce.robustify.rows import Rows
-from betarce.robustify.settings import check_features, check_guarantee
+from betarce.robustify.settings import check_count, check_features, check_guarantee
 from betarce.robustify.subject import Subject
 from betarce.robustify.tradeoff import Frontier, paper_ladders, tradeoff
 from betarce.search import check_search
@@ -350,6 +350,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
             compared with them on the day of its deployment. None for a space that cannot be drawn from.
         """
         self._refresh()
+        n_audit = check_count(n_audit, name="n_audit", least=0)
         if n_audit and not isinstance(self.members_.space, Given):
             how: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
             self.members_ = with_audit(self.subject_, self.members_, n_audit, **how)

@@ -1,8 +1,9 @@
 """What `fit` does: check, train the model if need be, then draw and train the members."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from betarce.checks import check_n_jobs, check_verbose
+from betarce.errors import InvalidInput
 from betarce.explainers import check_explainer
 from betarce.features import FeatureSpace, check_table
 from betarce.features.alignment import check_labels_in_order
@@ -18,6 +19,7 @@ from betarce.seeding import check_seed, derive
 from betarce.spaces import Given, Space, check_space
 
 
+@runtime_checkable
 class FitStore(MemberStore, Protocol):
     """Where a fit stores what it has trained, so that one that was stopped can go on."""
 
@@ -53,6 +55,9 @@ def train(rce: Any, X: Any, y: Any, *, n_audit: int = 0, store: FitStore | None 
     """
     guarantee = check_guarantee(rce.delta, rce.confidence, rce.prior, rce.certify_on)
     check_search(rce.search)
+    n_audit = check_count(n_audit, name="n_audit", least=0)
+    if store is not None and not isinstance(store, FitStore):
+        raise InvalidInput(f"`store` must be a FitStore such as betarce.runs.FitFolder('run'), or None; got {store!r}.")
     space = check_space(rce.space)
     check_explainer(rce.base)
     check_n_jobs(rce.n_jobs)
@@ -68,7 +73,7 @@ def train(rce: Any, X: Any, y: Any, *, n_audit: int = 0, store: FitStore | None 
     kind = subject.problem.model.kind  # a model that cannot answer says so before an hour of training
     sizes = role_sizes(rce.n_models, rce.certify_on, guarantee, space, kind)
     if n_audit and not isinstance(space, Given):
-        sizes["audit"] = check_count(n_audit)
+        sizes["audit"] = n_audit
     draws = subject.draw(
         space,
         sizes,

@@ -19,6 +19,8 @@ def fresh_draw(
             "An audit needs fresh models, and Given(models) has none left to draw. Keep some of your models aside "
             "and ask them, for instance with betarce.metrics.empirical_robustness."
         )
+    if not isinstance(role, str) or not role.isprintable() or not role:
+        raise InvalidInput(f"`role` must be a name such as 'audit'; got {role!r}.")
     if role.split("/")[0] in ("search", "certify"):
         raise InvalidInput(f"`role` must not be {role!r}: those members are taken.")
     sizes = {role: check_count(n_models)}

@@ -12,19 +12,25 @@ from betarce.features import FeatureSpace, RawTable
 from betarce.posterior import Guarantee, check_prior, check_vote_decides
 from betarce.rules import read_rules
 
+MOST_MEMBERS = 1_000_000  # of one role: nobody trains as many
+
 
 def check_guarantee(delta: float, confidence: float, prior: Any, certify_on: str) -> Guarantee:
     """Give the guarantee that is asked for; where the search members certify, "exact" stands for the paper's prior."""
-    prior = "jeffreys" if certify_on == "search" and prior == "exact" else prior
+    if not isinstance(certify_on, str) or certify_on not in ("holdout", "search"):
+        raise InvalidInput(f"`certify_on` must be 'holdout' or 'search'; got {certify_on!r}.")
+    prior = "jeffreys" if certify_on == "search" and isinstance(prior, str) and prior == "exact" else prior
     guarantee = Guarantee(delta, confidence, check_prior(prior))
     check_vote_decides(guarantee)
     return guarantee
 
 
-def check_count(n_models: Any) -> int:
+def check_count(n_models: Any, *, name: str = "n_models", least: int = 1) -> int:
     """Refuse what is no number of members."""
-    if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 1:
-        raise InvalidInput(f"`n_models` must be a whole number >= 1; got {n_models!r}.")
+    if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < least:
+        raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {n_models!r}.")
+    if n_models > MOST_MEMBERS:
+        raise InvalidInput(f"`{name}` must be at most {MOST_MEMBERS:,}; got {n_models!r}.")
     return int(n_models)
 
 
@@ -42,8 +48,7 @@ def _space(features: Any, table: RawTable) -> FeatureSpace:
         return features
     path = os.fspath(features) if isinstance(features, (str, os.PathLike)) else ""
     if path.lower().endswith((".toml", ".yaml", ".yml")):
-        rules = read_rules(path)
-        return FeatureSpace.infer(table, rules=rules, max_changes=rules.max_changes)
+        return FeatureSpace.infer(table, rules=read_rules(path))
     if features is not None and not isinstance(features, Mapping):
         raise InvalidInput(
             "`features` must be a FeatureSpace, a mapping of column to rule such as "

@@ -4,7 +4,7 @@ The numbers depend on the guarantee and on what the model is, never on a clock. 
 measurements behind them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from betarce.ensemble.kernel import Kind
 from betarce.errors import InvalidInput, UnreachableGuarantee
 from betarce.posterior import Guarantee
 from betarce.progress import about
+from betarce.robustify.settings import MOST_MEMBERS
 from betarce.spaces import Given, Space
 
 _SEARCH: Mapping[Kind, int] = {"linear": 15, "network": 20, "trees": 61, "other": 38}
@@ -32,7 +33,6 @@ All rows of a fit share their certifying members. Linear members disagree about 
 unlucky fit the promises to many rows fail together; those of other families fail apart.
 """
 _LEAST_DISSENT = 5  # where delta is so high that about 100 members would allow less
-_ABSURD = 1_000_000
 _MOST = 1000  # certifying members that are trained without being asked for by number
 
 
@@ -97,8 +97,6 @@ def role_sizes(
     >>> role_sizes("few", "holdout", guarantee, Seed(), "network")
     {'search': 20, 'certify': 46}
     """
-    if certify_on not in ("holdout", "search"):
-        raise InvalidInput(f"`certify_on` must be 'holdout' or 'search'; got {certify_on!r}.")
     if isinstance(n_models, str):
         sizes = _named_sizes(n_models, certify_on, guarantee, space, kind)
     else:
@@ -148,13 +146,15 @@ def _named_sizes(name: str, certify_on: str, guarantee: Guarantee, space: Space,
 
 
 def _counts(n_models: Any) -> tuple[int, int]:
-    pair = n_models if isinstance(n_models, Iterable) else (n_models, n_models)
-    counts = list(pair)
+    try:
+        counts = list(n_models)
+    except TypeError:
+        counts = [n_models, n_models]
     whole = [isinstance(n, (int, np.integer)) and not isinstance(n, (bool, np.bool_)) and n >= 1 for n in counts]
     if len(counts) != 2 or not all(whole):
         raise InvalidInput(_expected(n_models))
-    if max(counts) > _ABSURD:
-        raise InvalidInput(f"`n_models` must be at most {_ABSURD:,} for each role; got {n_models!r}.")
+    if max(counts) > MOST_MEMBERS:
+        raise InvalidInput(f"`n_models` must be at most {MOST_MEMBERS:,} for each role; got {n_models!r}.")
     return int(counts[0]), int(counts[1])
 
 

@@ -13,6 +13,7 @@ from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace, Rule
 from betarce.features.hints import hints
 from betarce.features.rules.kind import DeclaredKind
+from betarce.features.rules_file import RuleFile
 from betarce.models.tabular import tabular_model
 from betarce.progress import progress
 from betarce.robustify import BetaRCE, Result
@@ -68,7 +69,8 @@ class Training:
     table : DataFrame
         Without its labels.
     labels : array
-    rules : mapping of column to Rule
+    rules : RuleFile
+        By column, and how many columns of a row may change.
         Those of the user; columns that look like identifiers are immutable.
     findings : tuple of Finding
         What looks wrong in the table, as far as the rules do not settle it.
@@ -76,7 +78,7 @@ class Training:
 
     table: pd.DataFrame
     labels: AnyArray
-    rules: Mapping[Any, Rule]
+    rules: RuleFile
     findings: tuple[Finding, ...]
 
 
@@ -106,8 +108,11 @@ def read_training(
     table = _without(read_csv(path, missing=missing), drop)
     findings = check_values(table, label=label)
     table, labels = without_label(table, label)
-    declared = {} if features is None else read_rules(features)
-    rules = {**_frozen(findings, declared), **declared}
+    given = RuleFile() if features is None else read_rules(features)
+    # Rules stay in the file that `init` wrote, also for a column that is left out because `init` says so.
+    declared = {column: rule for column, rule in given.items() if column not in drop}
+    rules = RuleFile({**_frozen(findings, declared), **declared})
+    rules.max_changes = given.max_changes
     table = _as_declared(as_categories(_with_values(table)), rules)
     return Training(table, labels, rules, tuple(finding for finding in findings if not _settled(finding, declared)))
 

@@ -80,11 +80,17 @@ def load(folder: str | os.PathLike[str], *, trust: Sequence[str] = (), space: An
     >>> loaded.explain(X[:1, :4])[0].certificate == rce.explain(X[:1, :4])[0].certificate
     True
     """
+    if isinstance(trust, str) or not all(isinstance(name, str) for name in _listed(trust)):
+        raise InvalidInput(f"`trust` must be a list of names of types, such as ['mypackage.MyModel']; got {trust!r}.")
     manifest = Manifest.read(folder)
     _say_versions(manifest, folder)
     contents = {name: manifest.content(folder, name) for name in manifest.files}
     reader = _Reader(os.fspath(folder), manifest, contents, tuple(trust))
     return reader.explainer(space)
+
+
+def _listed(trust: Any) -> list[Any]:
+    return list(trust) if isinstance(trust, (list, tuple, set, frozenset)) else [None]
 
 
 def _say_versions(manifest: Manifest, folder: str | os.PathLike[str]) -> None:

@@ -127,6 +127,7 @@ class Manifest:
         """
         path = Path(check_path(folder, what="folder")) / MANIFEST
         try:
+            _refuse_pipe(path)
             document = unseal(read_text(path))
             return _manifest(document)
         except (FileNotFoundError, IsADirectoryError):
@@ -144,9 +145,11 @@ class Manifest:
         """
         path, stated = Path(folder) / name, self.files[name]
         try:
+            _refuse_pipe(path)
             found = read_bytes(path, most=stated.size)
         except CorruptFile:
-            raise CorruptFile(f"{str(path)!r} is longer than when the run was written. {DAMAGED}") from None
+            what = "longer than when the run was written" if path.is_file() else "a device or a pipe"
+            raise CorruptFile(f"{str(path)!r} is {what}. {DAMAGED}") from None
         except OSError as error:
             raise CorruptFile(f"{str(path)!r} cannot be read: {error.strerror or error}. {DAMAGED}") from error
         if StoredFile.of(found) != stated:
@@ -200,6 +203,12 @@ def _fixed(value: Any) -> Any:
     if not all(each is None or type(each) is str for each in texts):
         raise CorruptFile(f"{value!r} says nothing about a table")
     return tuple(value) if isinstance(value, list) else value
+
+
+def _refuse_pipe(path: Path) -> None:
+    """Refuse what would be waited for without end; folders come from others."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise CorruptFile("it is a device or a pipe")
 
 
 def _no_run(folder: Path) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from betarce.arrays import FloatArray, IntArray
+from betarce.checks import check_whole, is_number, is_one_of
 from betarce.errors import InvalidInput
 from betarce.features import Norm
 from betarce.search import approach, rungs
@@ -69,15 +70,18 @@ class FrontierSearch:
     max_evaluations: int = 20_000
 
     def __post_init__(self) -> None:
-        if self.norm not in ("l1", "l2") and not (isinstance(self.norm, (int, float)) and 0 <= self.norm <= 1):
+        share = self.norm
+        if not is_one_of(share, ("l1", "l2")) and (
+            not is_number(share) or isinstance(share, str) or not 0 <= share <= 1
+        ):
             raise InvalidInput(f"`norm` must be 'l1', 'l2' or a number between 0 and 1; got {self.norm!r}.")
-        if not isinstance(self.price, (int, float)) or not 0 <= self.price < np.inf:
+        if not is_number(self.price) or not 0 <= self.price < np.inf:
             raise InvalidInput(f"`price` must be a number >= 0; got {self.price!r}.")
-        if not self.steps or not all(0 < step < np.inf for step in self.steps):
+        listed = isinstance(self.steps, (tuple, list)) and len(self.steps) > 0
+        if not listed or not all(is_number(step) and 0 < step < np.inf for step in self.steps):
             raise InvalidInput(f"`steps` must be one or more numbers > 0; got {self.steps!r}.")
         for name, least in (("max_climbs", 1), ("refinements", 0), ("max_evaluations", 1)):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
-                raise InvalidInput(f"`{name}` must be a whole number >= {least}; got {getattr(self, name)!r}.")
+            check_whole(name, getattr(self, name), least=least)
 
     @property
     def share(self) -> float:

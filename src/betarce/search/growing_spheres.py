@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from betarce.arrays import BoolArray, FloatArray, IntArray
+from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from betarce.checks import check_flag, check_whole, is_number, is_one_of
 from betarce.errors import InvalidInput
 from betarce.features import Box, FeatureSpace, Norm
 from betarce.search.ladders import Ladders
@@ -89,12 +90,12 @@ class GrowingSpheresSearch:
     norm: Norm = "l2"
 
     def __post_init__(self) -> None:
-        if not 0 < self.initial_radius < np.inf:
+        if not is_number(self.initial_radius) or not 0 < self.initial_radius < np.inf:
             raise InvalidInput(f"`initial_radius` must be a number > 0; got {self.initial_radius!r}.")
         for name in ("n_candidates", "max_evaluations"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise InvalidInput(f"`{name}` must be a whole number >= 1; got {getattr(self, name)!r}.")
-        if self.norm not in ("l1", "l2"):
+            check_whole(name, getattr(self, name))
+        check_flag("bounded", self.bounded)
+        if not is_one_of(self.norm, ("l1", "l2")):
             raise InvalidInput(f"`norm` must be 'l1' or 'l2'; got {self.norm!r}.")
 
     def ladders(self, task: Task, goal: Goal) -> Ladders:
@@ -196,8 +197,8 @@ class _State:
         uniforms = np.stack([self.generators[i].random(n) for i in active])
         # Uniform in volume: the radius is the inverse of its distribution function, in a form that cannot overflow.
         dimensions = np.maximum(self.dimensions[active, None], 1)
-        hole = (self.inner[active] / self.outer[active])[:, None] ** dimensions
-        radii = self.outer[active, None] * (hole + uniforms * (1 - hole)) ** (1 / dimensions)
+        hole = _power((self.inner[active] / self.outer[active])[:, None], dimensions)
+        radii = self.outer[active, None] * _power(hole + uniforms * (1 - hole), 1 / dimensions)
         centers = self.centers[active, None]
         candidates = np.repeat(centers, n, axis=1)
         # Only rows that have names to flip draw for them: what a row draws must not hang on its company.
@@ -251,3 +252,14 @@ class _State:
             for found, searching in zip(self.found, self.searching, strict=True)
         ]
         return SearchResult(self.points, statuses, self.spent)
+
+
+def _power(base: FloatArray, exponents: AnyArray) -> FloatArray:
+    """Raise to powers, to the same bits for one row and for many.
+
+    If there is only one exponent, numpy squares for 2 and takes the root for 0.5, which may round another way.
+    """
+    if exponents.size > 1:
+        return np.asarray(base**exponents)
+    twice = np.repeat(base.reshape(1, -1), 2, axis=0)
+    return np.asarray(np.power(twice, np.full(twice.shape, exponents.item()))[0].reshape(base.shape))

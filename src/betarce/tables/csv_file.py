@@ -43,6 +43,8 @@ def read_csv(
         If there is no such file, it is no CSV in UTF-8, has no rows, or gives two columns the same name.
     """
     file = Path(check_path(path))
+    if os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file):
+        raise InvalidInput(f"{str(path)!r} is a device or a pipe, no file. Write what comes out of it to a file first.")
     if not os.path.isfile(file):
         near = [other.name for other in file.parent.glob("*.csv")] if file.parent.is_dir() else []
         close = get_close_matches(file.name, near, 1)

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from betarce.checks import is_number
 from betarce.errors import InvalidInput
 from betarce.features.columns import Column
 from betarce.features.rules.file_values import short
 from betarce.features.rules.protocol import Guide, Rule, RulePart
 from betarce.features.rules.reach import Ends, largest, least
 from betarce.features.rules.registry import rule
-from betarce.features.rules.values import is_number, stored_number
+from betarce.features.rules.values import stored_number
 from betarce.storage.values import plain
 
 

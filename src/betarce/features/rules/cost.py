@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from betarce.checks import is_number
 from betarce.errors import InvalidInput
 from betarce.features.rules.file_values import short
 from betarce.features.rules.protocol import Guide, Rule, RulePart, Scope
 from betarce.features.rules.registry import rule
-from betarce.features.rules.values import is_number, stored_number, unsaid
+from betarce.features.rules.values import stored_number, unsaid
 from betarce.storage.values import plain
 
 

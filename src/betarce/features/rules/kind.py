@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, get_args
 
+from betarce.checks import is_number
 from betarce.errors import InvalidInput
 from betarce.features.columns import Column, Kind
 from betarce.features.rules.file_values import at_key, read_values, short
 from betarce.features.rules.protocol import Guide, Rule, RulePart, Scope
 from betarce.features.rules.registry import rule
-from betarce.features.rules.values import distinct, is_number, stored_number, stored_values, unsaid
+from betarce.features.rules.values import distinct, stored_number, stored_values, unsaid
 from betarce.storage.values import plain, unplain
 
 _NEEDS: Mapping[str, tuple[Kind, ...]] = {

@@ -86,6 +86,8 @@ def no_more_than(column: Hashable) -> Rule:
     >>> no_more_than("limit")
     <rule: no more than limit>
     """
+    if not isinstance(column, Hashable):
+        raise InvalidInput(f"`column` must be the name of another column; got {column!r}.")
     return Rule.of(NoMoreThan((column,)))
 
 

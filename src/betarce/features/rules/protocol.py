@@ -231,7 +231,9 @@ class Rule:
     def __and__(self, other: object) -> "Rule":
         if isinstance(other, Rule):
             return Rule.of(*self.parts, *other.parts)
-        return Rule.of(*self.parts, cast(RulePart, other)) if is_part(other) else NotImplemented
+        if is_part(other):
+            return Rule.of(*self.parts, cast(RulePart, other))
+        raise InvalidInput(f"A rule goes together with another one, such as betarce.immutable(); got {other!r}.")
 
     def __repr__(self) -> str:
         return f"<rule: {self}>"
@@ -269,6 +271,15 @@ class Rule:
     def moves(self, column: Column, origin: FloatArray) -> Moves:
         """Say where values of a column may go from where they are."""
         return reduce(Moves.__and__, filter(None, (part.moves(column, origin) for part in self.parts)), Moves())
+
+
+def check_rules(rules: Any) -> Mapping[Any, Any]:
+    """Refuse what is no mapping of columns to rules."""
+    if not isinstance(rules, Mapping):
+        raise InvalidInput(
+            f"Rules must be a mapping of column to rule such as {{'age': betarce.immutable()}}; got {rules!r}."
+        )
+    return rules
 
 
 def check_rule(rule: Any, name: Hashable) -> Rule:

@@ -1,7 +1,7 @@
 """Checks of the values that rules are made of."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,14 @@ from betarce.errors import InvalidInput
 from betarce.storage.values import unplain
 
 
-def is_number(value: Any) -> bool:
-    """Say whether a value is a number that can be compared."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and not np.isnan(value)
-
-
 def distinct(name: str, values: Any) -> tuple[Any, ...]:
     """Give each of several values once; `name` is what messages call them."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidInput(f"`{name}` must be a list of values; got {values!r}.")
-    return tuple(dict.fromkeys(value.item() if isinstance(value, np.generic) else value for value in values))
+    try:
+        if isinstance(values, (str, bytes)):
+            raise TypeError
+        return tuple(dict.fromkeys(value.item() if isinstance(value, np.generic) else value for value in values))
+    except TypeError:  # nothing to go through, or a value that is itself a list
+        raise InvalidInput(f"`{name}` must be a list of values; got {values!r}.") from None
 
 
 def stored_number(data: Mapping[str, Any], key: str, *, least: float = -math.inf, most: float = math.inf) -> Any:

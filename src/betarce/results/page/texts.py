@@ -77,7 +77,7 @@ def _faults(known: Any, given: Any, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(known, Mapping) and isinstance(given, Mapping):
         if set(known) <= set(_NUMBERS):  # other languages have other forms for numbers than English
             known = dict.fromkeys([name for name in _NUMBERS if name in given or name == "other"], known["other"])
-        for name in sorted({*known, *given}):
+        for name in sorted({*known, *given}, key=str):
             inner = f"{place}.{name}" if place else str(name)
             if name not in given or name not in known:
                 yield inner, "has unknown" if name in given else "lacks"
