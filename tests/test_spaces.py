@@ -29,9 +29,10 @@ from betarce.errors import ConstantMembers, DegenerateSpace, InvalidInput, Membe
 from betarce.members import draw_members
 from betarce.models import ValidationSplit, paper_model
 from betarce.models.recipe import Recipe, Table
+from betarce.resampling import bootstrap_rows
 from betarce.robustify.odd_members import warn_of_odd_members
 from betarce.runs.methods import MethodWriter, read_method
-from betarce.spaces import bootstrap_rows, check_space
+from betarce.spaces import check_space
 from betarce.testing import check_space_contract
 from contract_cases import FOUR, case_named
 

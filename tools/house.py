@@ -29,6 +29,7 @@ LAYERS: Sequence[Mapping[str, str]] = (
     {
         "posterior": "From votes to bounds, quorums and certificates.",
         "targets": "Which classes each row accepts.",
+        "resampling": "Training rows drawn again with replacement.",
         "plotting": "The one style of all pictures.",
     },
     {

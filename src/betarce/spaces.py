@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from betarce.arrays import IntArray
 from betarce.errors import InvalidInput
-from betarce.models.families import Ranges, paper_ranges
+from betarce.models.families import Ranges, draw_parameter, paper_ranges
 from betarce.models.recipe import Outcome, Recipe, Retraining, Table, set_parameters
+from betarce.resampling import bootstrap_rows, rows_of_every_class
 from betarce.seeding import generator
 
 __all__ = [
@@ -25,8 +27,6 @@ __all__ = [
     "Space",
     "Trainer",
 ]
-
-_MOST_REDRAWS = 1000
 
 
 class Trainer(Protocol):
@@ -105,15 +105,11 @@ class Bootstrap:
 
     def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
         """Draw rows until every class is among them."""
-        labels = np.unique(np.asarray(table.y), return_inverse=True)[1]
-        for attempt in range(_MOST_REDRAWS):
-            rows = bootstrap_rows(labels, generator(seed, "rows", attempt), stratified=self.stratified)
-            if len(np.unique(labels[rows])) == labels.max() + 1:
-                return Job(recipe, Retraining(name, seed, rows=rows), redrawn=attempt)
-        raise InvalidInput(
-            f"{_MOST_REDRAWS} bootstrap samples in a row lost a class: the smallest has "
-            f"{np.bincount(labels).min()} of {len(labels)} rows. Use Bootstrap(stratified=True)."
+        draw = partial(bootstrap_rows, stratified=self.stratified)
+        rows, redrawn = rows_of_every_class(
+            np.asarray(table.y), draw, seed=seed, advice="Use Bootstrap(stratified=True)."
         )
+        return Job(recipe, Retraining(name, seed, rows=rows), redrawn)
 
 
 @dataclass(frozen=True)
@@ -156,16 +152,13 @@ class NewData:
 
     def plan(self, recipe: Recipe, table: Table, name: str, seed: int) -> Job:
         """Draw rows until every class is among them."""
-        labels = np.unique(np.asarray(table.y), return_inverse=True)[1]
-        size = max(1, round(self.fraction * len(labels)))
-        for attempt in range(_MOST_REDRAWS):
-            rows = generator(seed, "rows", attempt).integers(len(labels), size=size)
-            if len(np.unique(labels[rows])) == labels.max() + 1:
-                return Job(recipe, Retraining(name, seed, rows=rows), redrawn=attempt)
-        raise InvalidInput(
-            f"{_MOST_REDRAWS} samples of {size} rows in a row lost a class: the smallest has "
-            f"{np.bincount(labels).min()} of {len(labels)} rows. Use a larger `fraction`, or gather more of its rows."
+        rows, redrawn = rows_of_every_class(
+            np.asarray(table.y), self._some, seed=seed, advice="Use a larger `fraction`, or gather more of its rows."
         )
+        return Job(recipe, Retraining(name, seed, rows=rows), redrawn)
+
+    def _some(self, labels: IntArray, rng: np.random.Generator) -> IntArray:
+        return rng.integers(len(labels), size=max(1, round(self.fraction * len(labels))))
 
 
 @dataclass(frozen=True)
@@ -212,7 +205,7 @@ class Architecture:
             if not isinstance(params, Mapping):
                 raise InvalidInput(f"`ranges` must return a mapping of parameter to value; it returned {params!r}.")
         else:
-            params = {parameter: _pick(parameter, values, rng) for parameter, values in ranges.items()}
+            params = {parameter: draw_parameter(parameter, values, rng) for parameter, values in ranges.items()}
         retraining = Retraining(name, seed, params=params)
         set_parameters(recipe.unfitted(Retraining(name, seed)), params)
         return Job(recipe, retraining)
@@ -377,22 +370,6 @@ def check_space(space: object) -> Space:
     )
 
 
-def _pick(name: str, values: Any, rng: np.random.Generator) -> Any:
-    """Draw one parameter from its range."""
-    if hasattr(values, "rvs"):
-        return values.rvs(random_state=int(rng.integers(2**31)))
-    if isinstance(values, (list, range)) and len(values):
-        return values[rng.integers(len(values))]
-    match values:
-        case (int() as low, int() as high) if low <= high:
-            return int(rng.integers(low, high + 1))
-        case (int() | float() as low, int() | float() as high) if low <= high:
-            return float(rng.uniform(low, high))
-    raise InvalidInput(
-        f"`ranges[{name!r}]` must be (low, high), a list to choose from, or a distribution with `rvs`; got {values!r}."
-    )
-
-
 def _listed(name: str, values: Any, what: str) -> list[Any]:
     try:
         return list(values)
@@ -406,18 +383,3 @@ def _numbers(values: Any) -> list[float]:
         return [float(value) for value in values]
     except (TypeError, ValueError, OverflowError):
         return []
-
-
-def bootstrap_rows(labels: IntArray, rng: np.random.Generator, *, stratified: bool = False) -> IntArray:
-    """Draw row numbers with replacement, as many as there are labels.
-
-    Examples
-    --------
-    >>> rows = bootstrap_rows(np.array([0, 0, 0, 1]), np.random.default_rng(0), stratified=True)
-    >>> int((rows == 3).sum())
-    1
-    """
-    if not stratified:
-        return rng.integers(len(labels), size=len(labels))
-    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    return np.concatenate([rows[rng.integers(len(rows), size=len(rows))] for rows in members])

@@ -16,7 +16,7 @@ import pandas as pd
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import InvalidInput
 from betarce.features.box import Box, Choices, is_choice, nearest_choice, without_noise
-from betarce.features.checks import check_names, check_rule_fits
+from betarce.features.checks import check_names, check_rule_fits, rules_of_rows
 from betarce.features.codec import TableCodec
 from betarce.features.columns import Column
 from betarce.features.grid import Grid, snapped
@@ -249,7 +249,7 @@ class FeatureSpace:
         overrides : sequence of mapping or None, optional
             For each row, rules that take the place of the general ones.
         """
-        own = self._by_row(overrides)
+        own = rules_of_rows(overrides, self.columns)
         lower, upper, may_miss = training_range(self.columns, originals)
         choices: dict[int, Choices] = {}
         conflicts: list[list[str]] = [[] for _ in originals]
@@ -269,26 +269,6 @@ class FeatureSpace:
         for row, text in self.links.conflicts(box, self):
             conflicts[row].append(text)
         return replace(box, conflicts=tuple("; ".join(texts) for texts in conflicts))
-
-    def _by_row(self, overrides: Sequence[Rules | None] | None) -> dict[Hashable, list[tuple[Rule, IntArray]]]:
-        """Sort the rules of single rows by column."""
-        own: dict[Hashable, list[tuple[Rule, IntArray]]] = {}
-        for row, rules in enumerate(overrides or ()):
-            if rules is not None and not isinstance(rules, Mapping):
-                raise InvalidInput(
-                    "`overrides` must map each row to its rules by column, such as {17: {'income': "
-                    f"betarce.immutable()}}}}; got {rules!r} for a row."
-                )
-            declared = {name: check_rule(rule, name) for name, rule in (rules or {}).items()}
-            check_names(declared, {}, self.names, what="overrides")
-            for name, rule in declared.items():
-                if any(part.scope != "row" for part in rule.parts):
-                    raise InvalidInput(
-                        f"`overrides` may say how {name!r} moves in one row, not what it is or costs; got {rule}."
-                    )
-                check_rule_fits(self.columns[self.names.index(name)], rule)
-                own.setdefault(name, []).append((rule, np.array([row])))
-        return own
 
     def unbounded(self, originals: FloatArray) -> Box:
         """Give boxes without any wall, as the paper searches."""

@@ -17,7 +17,7 @@ from betarce.features.stored import from_plain
 from betarce.ledger import moments
 from betarce.ledger.envelope import Envelope, read_envelope
 from betarce.ledger.statement import Statement, read_statement
-from betarce.posterior.certificate_file import read_target
+from betarce.posterior.certificate_fields import read_target
 from betarce.results.frames import as_pandas
 from betarce.storage.values import unplain
 

@@ -21,7 +21,7 @@ from betarce.ledger.envelope import Envelope
 from betarce.ledger.keys import SigningKey
 from betarce.ledger.statement import make_statement
 from betarce.posterior import Certificate
-from betarce.posterior.certificate_file import plain_target
+from betarce.posterior.certificate_fields import plain_target
 from betarce.results.counterfactual import RobustCounterfactual
 from betarce.results.files import plain_point, readable_points
 from betarce.results.result import Result

@@ -8,7 +8,7 @@ from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile
 from betarce.ledger.claims import Claim, Claims
 from betarce.ledger.scoring import accepted_classes
-from betarce.posterior.certificate import fingerprint
+from betarce.posterior.certificate_fields import fingerprint
 from betarce.results.files import read_point, readable_points
 from betarce.robustify import BetaRCE
 from betarce.runs.identity import identity, rules_digest

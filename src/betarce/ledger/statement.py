@@ -14,7 +14,8 @@ from typing import Any
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.ledger import moments
 from betarce.ledger.chain import canonical, commitment, sha256
-from betarce.posterior import Certificate, certificate_file, percent
+from betarce.posterior import Certificate, percent
+from betarce.posterior.certificate import from_plain, to_plain
 from betarce.storage.documents import parse_json
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -123,7 +124,7 @@ class Statement:
             "subject": [{"name": f"promise/{self.promise}", "digest": {"sha256": self.subject}}],
             "promise": self.promise,
             "in_words": self.in_words,
-            "certificate": certificate_file.to_plain(self.certificate),
+            "certificate": to_plain(self.certificate),
             "votes": "".join(["1" if vote else "0" for vote in self.votes]),
             "space": space_in_words(self.certificate.space),
             "point": "salted" if self.point is None else dict(self.point),
@@ -271,7 +272,7 @@ def _statement(document: Mapping[str, Any], predicate: Mapping[str, Any]) -> Sta
         raise CorruptFile("`votes` must be ones and zeros")
     return Statement(
         promise=_text(predicate, "promise"),
-        certificate=certificate_file.from_plain(predicate["certificate"]),
+        certificate=from_plain(predicate["certificate"]),
         votes=tuple(vote == "1" for vote in predicate["votes"]),
         point=None if point == "salted" else point,
         subject=document["subject"][0]["digest"]["sha256"],

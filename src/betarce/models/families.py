@@ -87,6 +87,28 @@ def paper_ranges(model: object) -> Ranges | None:
     return _RANGES.get(type(model).__name__)
 
 
+def draw_parameter(name: str, values: Any, rng: np.random.Generator) -> Any:
+    """Draw one parameter from its range.
+
+    Examples
+    --------
+    >>> draw_parameter("max_depth", [3], np.random.default_rng(0))
+    3
+    """
+    if hasattr(values, "rvs"):
+        return values.rvs(random_state=int(rng.integers(2**31)))
+    if isinstance(values, (list, range)) and len(values):
+        return values[rng.integers(len(values))]
+    match values:
+        case (int() as low, int() as high) if low <= high:
+            return int(rng.integers(low, high + 1))
+        case (int() | float() as low, int() | float() as high) if low <= high:
+            return float(rng.uniform(low, high))
+    raise InvalidInput(
+        f"`ranges[{name!r}]` must be (low, high), a list to choose from, or a distribution with `rvs`; got {values!r}."
+    )
+
+
 def _nest(ranges: Ranges) -> Ranges:
     """Name the parameters of the estimator inside a `ValidationSplit`."""
     if callable(ranges):

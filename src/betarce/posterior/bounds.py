@@ -5,6 +5,7 @@ class. With a Beta(a, b) prior, the validity rate of the point (its share of agr
 posterior Beta(a + n_agree, b + n_models - n_agree). The lower quantile of this posterior is what can be promised.
 """
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -162,6 +163,17 @@ def reaches(
     a, b = prior.a + z, prior.b + n - z
     below = np.where(a > 0, betainc(np.where(a > 0, a, 1.0), b, delta), 1.0)
     return np.asarray(below <= tail_mass(confidence, tail))
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage, rounded down so that it never claims more than was shown.
+
+    Examples
+    --------
+    >>> percent(0.90064), percent(0.8999)
+    ('90 %', '89.9 %')
+    """
+    return f"{math.floor(share * 1000 + 1e-9) / 10:g} %"
 
 
 def tail_mass(confidence: float, tail: Tail) -> float:

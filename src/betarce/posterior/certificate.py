@@ -6,7 +6,6 @@ brings its guarantee along.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -17,7 +16,7 @@ import numpy as np
 
 from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.errors import CorruptFile, InvalidInput, UnreachableGuarantee
-from betarce.posterior.bounds import Tail, check_share, lower_bound, max_delta, reaches, tail_mass
+from betarce.posterior.bounds import Tail, check_share, lower_bound, max_delta, percent, reaches, tail_mass
 from betarce.posterior.certificate_fields import (
     guarantee_of,
     plain_target,
@@ -32,22 +31,6 @@ from betarce.storage.documents import parse_json
 _MOST_MODELS = 10_000_000
 _RESERVED_VOTES = 100  # a reserve may cost one vote in so many
 _TOLERANCE = 1e-9  # of a bound that another machine or version of scipy computed
-
-
-def fingerprint(point: FloatArray) -> str:
-    """Give a short digest that ties a certificate to the exact values of its point.
-
-    Examples
-    --------
-    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0]))
-    True
-    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0000001]))
-    False
-    """
-    # Adding zero turns -0.0 into 0.0: they are the same value to every model. So are all kinds of NaN.
-    values = np.ascontiguousarray(point, dtype="<f8") + 0.0
-    values[np.isnan(values)] = np.nan
-    return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -389,14 +372,3 @@ def from_plain(data: Any) -> Certificate:
     # What was written comes back to the bit, even where this machine rounds the last digit differently.
     object.__setattr__(certificate, "lower_bound", bound)
     return certificate
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage, rounded down so that it never claims more than was shown.
-
-    Examples
-    --------
-    >>> percent(0.90064), percent(0.8999)
-    ('90 %', '89.9 %')
-    """
-    return f"{math.floor(share * 1000 + 1e-9) / 10:g} %"

@@ -3,9 +3,13 @@
 A digest covers every field. It finds damage and careless edits; it is no signature.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile
 from betarce.posterior.prior import Prior
 from betarce.storage.files import digest
@@ -13,6 +17,22 @@ from betarce.storage.files import digest
 FORMAT = 3
 _KIND = "betarce_certificate"
 _DIGEST = "digest"
+
+
+def fingerprint(point: FloatArray) -> str:
+    """Give a short digest that ties a certificate to the exact values of its point.
+
+    Examples
+    --------
+    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0]))
+    True
+    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0000001]))
+    False
+    """
+    # Adding zero turns -0.0 into 0.0: they are the same value to every model. So are all kinds of NaN.
+    values = np.ascontiguousarray(point, dtype="<f8") + 0.0
+    values[np.isnan(values)] = np.nan
+    return hashlib.blake2b(values.tobytes(), digest_size=8).hexdigest()
 
 
 def with_digest(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from betarce.features import FeatureSpace, Rule
 from betarce.features.plausible import survives
 from betarce.features.rules.derived import Derived, LostFunction
 from betarce.posterior import Certificate
-from betarce.posterior.certificate import fingerprint
+from betarce.posterior.certificate_fields import fingerprint
 from betarce.results.counterfactual import RobustCounterfactual, Which
 from betarce.results.ladder import least_quorum
 

@@ -26,7 +26,9 @@ from betarce.features.stored import (
     same_data,
     to_plain,
 )
-from betarce.posterior import certificate_file
+from betarce.posterior.certificate import from_plain as read_certificate
+from betarce.posterior.certificate import to_plain as plain_certificate
+from betarce.posterior.certificate_fields import plain_target, read_target
 from betarce.results.coherence import check_items, check_record
 from betarce.results.counterfactual import RobustCounterfactual, Status, Which
 from betarce.results.frames import as_pandas
@@ -102,12 +104,12 @@ def load(path: str | os.PathLike[str]) -> Stored:
 def _plain_row(item: RobustCounterfactual, readable: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": plain(item.name, what="the name of a row"),
-        "target": certificate_file.plain_target(item.target),
+        "target": plain_target(item.target),
         "status": item.status,
         "reason": item.reason,
         "note": item.note,
         **readable,
-        "certificate": None if item.certificate is None else certificate_file.to_plain(item.certificate),
+        "certificate": None if item.certificate is None else plain_certificate(item.certificate),
         "votes": [bool(vote) for vote in item.votes],
         "distance_to_base": _plain_maybe(item.distance_to_base),
         "distance_to_original": _plain_maybe(item.distance_to_original),
@@ -124,12 +126,12 @@ def _row(data: Mapping[str, Any], features: FeatureSpace) -> RobustCounterfactua
     points = {which: read_point(data["points"][which], features) for which in get_args(Which)}
     certificate = None
     if data["certificate"] is not None:
-        certificate = certificate_file.from_plain(data["certificate"])
+        certificate = read_certificate(data["certificate"])
     if data["status"] not in get_args(Status):
         raise CorruptFile(f"no row has the status {data['status']!r}")
     return RobustCounterfactual(
         name=unplain(data["name"]),
-        target=certificate_file.read_target(data["target"]),
+        target=read_target(data["target"]),
         status=data["status"],
         reason=_typed(data["reason"], str),
         note=_typed(data["note"], str),

@@ -11,7 +11,7 @@ from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble import Ensemble
 from betarce.members import Members
 from betarce.posterior import Certificate, Guarantee
-from betarce.posterior.certificate import fingerprint
+from betarce.posterior.certificate_fields import fingerprint
 from betarce.search import Ladders
 from betarce.targets import named, plain
 

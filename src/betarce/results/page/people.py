@@ -9,7 +9,7 @@ import numpy as np
 from betarce.arrays import BoolArray, FloatArray
 from betarce.features import Column, FeatureSpace
 from betarce.posterior import Certificate
-from betarce.posterior.certificate_file import to_plain
+from betarce.posterior.certificate import to_plain
 from betarce.results.changes import row_title, written
 from betarce.results.counterfactual import RobustCounterfactual
 from betarce.results.ladder import Ladder
