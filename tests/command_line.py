@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 from betarce.cli import app
 
 # For `betarce fit`: few members, so that it takes a second.
-SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "2", "--jobs", "1"]
+SMALL = ["--delta", "0.8", "--confidence", "0.9", "--models", "3,14", "--audit", "2", "--jobs", "1"]
 
 
 def ask(*words):

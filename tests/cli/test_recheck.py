@@ -20,7 +20,7 @@ from betarce.storage.files import seal, unseal
 from command_line import ask, said
 from mixed_models import LABELS, TABLE, fitted
 
-SMALL = ["--delta", "0.8", "--confidence", "0.9", "--members", "3,14", "--audit", "19", "--jobs", "1"]
+SMALL = ["--delta", "0.8", "--confidence", "0.9", "--models", "3,14", "--audit", "19", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ def fit(
     missing: Missing = None,
     space: Space = "bootstrap",
     base: Base = "none",
-    members: Models = "auto",
+    models: Models = "auto",
     audit: Annotated[int, typer.Option(help="Further models, which later models are compared with.", min=0)] = 59,
     max_changes: MaxChanges = None,
     delta: Delta = 0.9,
@@ -65,15 +65,14 @@ def fit(
     from betarce.runs.csv_runs import fit_run
     from betarce.runs.manifest import TableSource
 
-    with friendly_errors(n_models="--members"), friendly_warnings() as warned:
+    with friendly_errors(), friendly_warnings() as warned:
         settings = explainer_settings(
             space=space,
             base=base,
             prior=prior,
-            models=members,
+            models=models,
             jobs=jobs,
             max_changes=max_changes,
-            option="--members",
         )
         settings |= {"delta": delta, "confidence": confidence, "verbose": 1}
         source = TableSource(label, tuple(missing or ()), tuple(drop or ()))

@@ -72,7 +72,7 @@ def check_jobs(jobs: int) -> int:
     return jobs
 
 
-def models_of(text: str, *, option: str = "--models") -> str | int | tuple[int, int]:
+def models_of(text: str) -> str | int | tuple[int, int]:
     """Read how many models to train: a word, a number, or one for searching and one for certifying.
 
     Examples
@@ -93,6 +93,6 @@ def models_of(text: str, *, option: str = "--models") -> str | int | tuple[int, 
     except ValueError:
         pass
     raise InvalidInput(
-        f"{option} must be few, auto, many, a number, or two of them (to search with, to certify with) such as 38,103; "
+        "--models must be few, auto, many, a number, or two of them (to search with, to certify with) such as 38,103; "
         f"got {text!r}."
     )

@@ -41,9 +41,8 @@ def explainer_settings(
     models: str,
     jobs: int,
     max_changes: int | None,
-    option: str = "--models",
 ) -> dict[str, Any]:
-    """Turn options into parameters of `BetaRCE`, each checked by its own name; `option` is that of the models."""
+    """Turn options into parameters of `BetaRCE`, each checked by its own name."""
     from betarce.explainers import EXPLAINERS
     from betarce.posterior import PRIORS
 
@@ -51,7 +50,7 @@ def explainer_settings(
         "space": check_choice("--space", space, _SPACES),
         "base": None if check_choice("--base", base, ("none", *EXPLAINERS)) == "none" else base,
         "prior": check_choice("--prior", prior, PRIORS),
-        "n_models": models_of(models, option=option),
+        "n_models": models_of(models),
         "n_jobs": check_jobs(jobs),
     }
     return settings if max_changes is None else {**settings, "max_changes": max_changes}
