@@ -2,7 +2,8 @@
 
 ``python bench/growth.py`` measures every curve, prints its exponent, and with ``--write`` stores the points in
 ``docs/results/growth.csv``, draws them, and writes the tables of docs/performance.md. ``--draw`` only draws what is
-stored. Milliseconds are those of the processor, on one thread: the least of a few runs.
+stored, ``--roofline`` measures the kernels alone. Milliseconds are those of the processor, on one thread: the least of
+a few runs.
 """
 
 import sys
@@ -147,26 +148,31 @@ def peak(dtype: Any) -> float:
     return 2 * 1_024**3 / least(lambda: a @ a, runs=10) / 1e6
 
 
-def bandwidth() -> float:
-    """Give the gigabytes per second that the machine reads from memory, on one thread."""
-    values = np.ones(2**25)
-    return values.nbytes / least(lambda: values.sum(), runs=5) / 1e6
+def comparisons() -> float:
+    """Give the billions of 16-bit numbers per second that the machine compares in its cache, on one thread."""
+    ranks, cut, below = np.arange(2**14, dtype=np.uint16), np.uint16(99), np.empty(2**14, dtype=bool)
+    return 1_000 * len(ranks) / least(lambda: [np.less(ranks, cut, out=below) for _ in range(1_000)], runs=10) / 1e6
+
+
+def splits(model: Any) -> int:
+    """Count the splits of all trees of a model."""
+    return sum(tree["num_leaves"] - 1 for tree in model.booster_.dump_model()["tree_info"])
 
 
 def roofline() -> list[growth_report.Kernel]:
-    """Hold each kernel against what it is bounded by: matrix products, or reading memory."""
-    n, single, double, memory = 4_096, peak(np.float32), peak(np.float64), bandwidth()
+    """Hold each kernel against what the machine can do at most: products of matrices, or comparisons."""
+    n, single, double, compared = 4_096, peak(np.float32), peak(np.float64), comparisons()
     X, y = data(N_TRAIN, N_FEATURES)
     points = data(n, N_FEATURES, seed=3)[0]
     linear = [logistic().fit(X, y) for _ in range(N_CERTIFYING)]
-    networks = [network() for _ in range(32)]
-    train_networks(networks, X, y, range(32))
+    networks = [network().set_params(random_state=i) for i in range(32)]
+    train_networks(networks, X, y, [None] * len(networks))
     forest = [trees().fit(X, y) for _ in range(N_CERTIFYING)]
     work = {
         "logistic": (linear, 2 * N_FEATURES, "GFLOPS, double", double),
         "network": (networks, 2 * (N_FEATURES * 128 + 2 * 128 * 128 + 128), "GFLOPS, single", single),
-        # On each level of a tree a point reads a threshold, a column, the way on, and a value of its own: 20 bytes.
-        "lightgbm": (forest, 30 * np.ceil(np.log2(15)) * 20, "GB/s read", memory),
+        # Every split is one comparison of 16-bit ranks with each point, and a few operations on masks of leaves.
+        "lightgbm": (forest, sum(map(splits, forest)) / len(forest), "billion comparisons/s", compared),
     }
     kernels = []
     for name, (members, amount, unit, limit) in work.items():
@@ -182,21 +188,27 @@ def main() -> None:
     if "--draw" in sys.argv:
         growth_report.draw(growth_report.read())
         return
-    points: list[growth_report.Point] = []
     with one_thread():
-        for curve in curves():
-            measured = [
-                growth_report.Point(curve.what, curve.family, value, curve.cost(value)) for value in curve.values
-            ]
-            print(
-                f"{curve.what}, {curve.family}: " + "  ".join(f"{p.value:,}: {p.ms:.3g} ms" for p in measured),
-                flush=True,
-            )
-            points += measured
+        if "--roofline" not in sys.argv:
+            points = measured()
+            print(growth_report.table(points))
+            if "--write" in sys.argv:
+                growth_report.write_growth(points)
         kernels = roofline()
-    print(growth_report.table(points), growth_report.roofline_table(kernels), sep="\n\n")
+    print(growth_report.roofline_table(kernels))
     if "--write" in sys.argv:
-        growth_report.write(points, kernels)
+        growth_report.write_roofline(kernels)
+
+
+def measured() -> list[growth_report.Point]:
+    """Measure every curve, and print it as soon as it is there."""
+    points: list[growth_report.Point] = []
+    for curve in curves():
+        costs = [(value, curve.cost(value)) for value in curve.values]
+        shown = "  ".join(f"{value:,}: {ms:.3g} ms" for value, ms in costs)
+        print(f"{curve.what}, {curve.family}: {shown}", flush=True)
+        points += [growth_report.Point(curve.what, curve.family, value, ms) for value, ms in costs]
+    return points
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from betarce.paper.tables.markdown import text_table
 from betarce.plotting.sheet import SERIES, panels, save_png, tidy
@@ -78,22 +79,32 @@ def draw(points: Sequence[Point]) -> None:
     """Draw all curves, one panel for each thing that grows."""
     whats = list(dict.fromkeys(point.what for point in points))
     families = list(dict.fromkeys(point.family for point in points))
-    figure, axes = panels(2, (len(whats) + 1) // 2, 4.2)
+    figure, axes = panels(2, (len(whats) + 1) // 2, 4.4)
     for ax, what in zip(axes, whats, strict=False):
         for (name, family), curve in grouped(points).items():
             if name == what:
                 colour = SERIES[families.index(family)]
                 ax.plot([p.value for p in curve], [p.ms for p in curve], "o-", ms=3, lw=1, color=colour, label=family)
         ax.set(xscale="log", yscale="log")
+        values = sorted({p.value for p in points if p.what == what})
+        ax.set_xticks(values[:: max(1, len(values) // 3)], minor=False)
+        ax.xaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{value / 1e3:g}k" if value >= 1e4 else f"{value:,.0f}")
+        )
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         tidy(ax, xlabel=what, ylabel="ms in all" if what in ("rows", "candidates") else "ms per row")
     for ax in axes[len(whats) :]:
         ax.axis("off")
-    axes[0].legend(fontsize=7, frameon=False)
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), fontsize=8, frameon=False)
     save_png(figure, PICTURE)
 
 
-def write(points: Sequence[Point], kernels: Sequence[Kernel]) -> None:
-    """Store the points, draw them, and write the tables into the page."""
+def write_growth(points: Sequence[Point]) -> None:
+    """Store the points, draw them, and write their table into the page."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("what", "family", "value", "ms"))
@@ -101,6 +112,10 @@ def write(points: Sequence[Point], kernels: Sequence[Kernel]) -> None:
     write_whole(POINTS, text.getvalue())
     draw(points)
     replace_block(PAGE, "growth", table(points))
+
+
+def write_roofline(kernels: Sequence[Kernel]) -> None:
+    """Write the table of kernels into the page."""
     replace_block(PAGE, "roofline", roofline_table(kernels))
 
 
