@@ -229,7 +229,7 @@ class TestAdding:
 
     def test_a_space(self, copy):
         copy.replace("spaces.py", "SPACES: Mapping", SPACE.lstrip("\n") + "SPACES: Mapping")
-        copy.replace("spaces.py", '"architecture": Architecture}', '"architecture": Architecture, "thinned": Thinned}')
+        copy.replace("spaces.py", '"architecture": Architecture,', '"architecture": Architecture, "thinned": Thinned,')
         said = copy.says(FITTED + "print({item.certificate.space for item in explained(space='thinned')})")
         assert said == ["{'Thinned()'}"]
         assert len(copy.touched) == stated("space")
