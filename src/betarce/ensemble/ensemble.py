@@ -307,7 +307,7 @@ class Ensemble:
         if asked.ndim == 2 and asked.dtype == bool:
             if asked.shape != (n, len(self.classes)):
                 raise InvalidInput(
-                    f"`target` must be a label, one label a row, or a mask of shape ({n}, {len(self.classes)}); "
+                    f"`target` must be a label, one label per row, or a mask of shape ({n}, {len(self.classes)}); "
                     f"got a mask of shape {asked.shape}."
                 )
             return asked
@@ -316,7 +316,7 @@ class Ensemble:
             codes = np.searchsorted(self.classes, labels).clip(max=len(self.classes) - 1)
         except (TypeError, ValueError):  # another number of labels, or labels of another kind than the classes
             raise InvalidInput(
-                f"`target` must be one of the classes {self.classes.tolist()}, or one a row ({n}); got {target!r}."
+                f"`target` must be one of the classes {self.classes.tolist()}, or one per row ({n}); got {target!r}."
             ) from None
         unknown = self.classes[codes] != labels
         if unknown.any():

@@ -2,7 +2,7 @@
 
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,12 +13,6 @@ from betarce.ledger.chain import NO_CONTENT, Entry, Head, canonical, link, sha25
 
 _SKEW = timedelta(minutes=1)
 _COLUMNS = "seq, kind, promise, at, body, commitment, previous, digest"
-
-
-def read_entries(connection: sqlite3.Connection, *, start: int = 1) -> Iterator[Entry]:
-    """Give all entries in their order."""
-    for row in connection.execute(f"SELECT {_COLUMNS} FROM entries WHERE seq >= ? ORDER BY seq", (start,)):
-        yield Entry(*row)
 
 
 def last_entry(connection: sqlite3.Connection) -> Entry | None:

@@ -16,7 +16,6 @@ from betarce.features import FeatureSpace
 from betarce.features.stored import from_plain
 from betarce.ledger import moments
 from betarce.ledger.envelope import Envelope, read_envelope
-from betarce.ledger.statement import Statement, read_statement
 from betarce.posterior.certificate_fields import read_target
 from betarce.results.frames import as_pandas
 from betarce.storage.values import unplain
@@ -148,11 +147,6 @@ def read_envelope_of(connection: sqlite3.Connection, promise: Promise) -> Envelo
         raise InvalidInput(f"The content of promise {promise.id} was erased; there is no statement any more.")
     signatures = json.loads(row[1])
     return read_envelope({**Envelope(row[0].encode()).to_plain(), "signatures": signatures})
-
-
-def read_statement_of(connection: sqlite3.Connection, promise: Promise) -> Statement:
-    """Give the statement of a promise."""
-    return read_statement(read_envelope_of(connection, promise).payload)
 
 
 def read_features(connection: sqlite3.Connection, digest: str) -> FeatureSpace:

@@ -238,7 +238,7 @@ def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
     try:
         labels = y if isinstance(y, pd.Series) else np.asarray(y)
     except ValueError as error:
-        raise InvalidInput(f"`y` must have one label a row, shape ({n_rows},); {error}") from error
+        raise InvalidInput(f"`y` must have one label per row, shape ({n_rows},); {error}") from error
     if isinstance(y, (list, tuple)) and labels.dtype.kind in "US":
         labels = _same_kind(np.array([*y, None], dtype=object)[:-1])  # numpy turns [1, "a"] into text
     if labels.shape != (n_rows,):

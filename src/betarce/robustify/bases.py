@@ -39,12 +39,8 @@ def with_fallback(
         return based, {}
     other = find_bases(Closest(), problem, originals, targets, box, seeds, lost)
     helped = lost[other.found[lost]]
-    notes = {
-        int(
-            row
-        ): f"The base method found nothing ({based.reasons[row]}) The closest plain counterfactual took its place."
-        for row in helped
-    }
+    said = "The base method found nothing ({}) The closest plain counterfactual took its place."
+    notes = {int(row): said.format(based.reasons[row]) for row in helped}
     return _with_points(based, helped, other.points[helped], based.n_evaluations + other.n_evaluations), notes
 
 

@@ -212,7 +212,7 @@ class Verdicts(Sequence[Verdict]):
         return f"Verdicts({len(self)} points: {passed} certified, {len(self) - passed} not)"
 
     def to_frame(self) -> pd.DataFrame:
-        """Put the verdicts in a table, one line a point."""
+        """Put the verdicts in a table, one line per point."""
         return pd.DataFrame(
             [
                 {
