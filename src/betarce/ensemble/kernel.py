@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, Protocol, cast, runtime_checkable
 
-from betarce.arrays import FloatArray
+from betarce.arrays import FloatArray, IntArray
 from betarce.ensemble.intervals import Interval
 
 Kind = Literal["linear", "network", "trees", "other"]
@@ -68,6 +68,16 @@ class ScoredKernel(Kernel, Protocol):
 
     def scored(self, X: FloatArray, members: slice) -> tuple[FloatArray, FloatArray]:
         """Give the results of `scores` and `doubt`."""
+
+
+class ReplayedKernel(Kernel, Protocol):
+    """A kernel that can repeat a member's own sums, in the member's order.
+
+    Forests of a few pure trees are in doubt at every tenth point: five of ten trees say no.
+    """
+
+    def replayed(self, X: FloatArray, member: int) -> IntArray | None:
+        """Give the codes that a member answers which decides at even odds, shape (n,); None if it must be asked."""
 
 
 @runtime_checkable

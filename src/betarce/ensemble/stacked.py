@@ -13,7 +13,7 @@ import numpy as np
 from betarce.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from betarce.ensemble.decision_threshold import DecisionThreshold
 from betarce.ensemble.generic import label_codes, margins_from_scores
-from betarce.ensemble.kernel import Kernel, Kind, LinearizedKernel, SlopedKernel, evaluated, has_slopes
+from betarce.ensemble.kernel import Kernel, Kind, LinearizedKernel, ReplayedKernel, SlopedKernel, evaluated, has_slopes
 
 
 class StackedGroup:
@@ -153,9 +153,16 @@ class StackedGroup:
         doubtful, places = ~sure, range(len(self.models))[members]
         for j in np.flatnonzero(doubtful.any(axis=0)):
             rows = np.flatnonzero(doubtful[:, j])
-            codes = label_codes(self.models[places[j]], self._decode(X[rows]), self._classes)
+            codes = self._own_codes(X[rows], places[j])
             answers[rows, j] = codes if wanted is None else wanted[rows, codes]
         return answers
+
+    def _own_codes(self, X: FloatArray, member: int) -> IntArray:
+        if self.at_even_odds and hasattr(self.kernel, "replayed"):
+            codes = cast(ReplayedKernel, self.kernel).replayed(X, member)
+            if codes is not None:
+                return codes
+        return label_codes(self.models[member], self._decode(X), self._classes)
 
 
 def _signed(wanted: BoolArray, weights: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Read scikit-learn's trees, forests and boosted trees."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ def read_forest(model: Any) -> TreeMember:
         raise Unreadable(f"{type(model).__name__} with several outputs")
     estimators = getattr(model, "estimators_", [model])
     n_outputs = 1 if model.n_classes_ == 2 else model.n_classes_
-    trees = [_sklearn_tree(tree.tree_, tree.tree_.value[:, 0, -n_outputs:] / len(estimators)) for tree in estimators]
+    trees = []
+    for estimator in estimators:
+        shares = estimator.tree_.value[:, 0]
+        tree = _sklearn_tree(estimator.tree_, shares[:, -n_outputs:] / len(estimators))
+        trees.append(replace(tree, shares=shares))
     missing = bool(model.__sklearn_tags__().input_tags.allow_nan)
     return TreeMember(trees, np.zeros(n_outputs), probability=True, missing=missing, sparse_missing=False)
 

@@ -29,6 +29,7 @@ class Tree:
     value: FloatArray  # (nodes, width): what a leaf adds to the outputs from `output` on
     output: int = 0
     missing_left: BoolArray | None = None  # (nodes,): where a missing value goes; to the left everywhere if None
+    shares: FloatArray | None = None  # (nodes, classes): what the library itself adds up, if `value` was made of it
     # By node: which categories 0, 1, ... go left. Where all beyond go is said by `others_left`.
     sets: Mapping[int, BoolArray] = field(default_factory=dict)
     others_left: bool = False
@@ -68,6 +69,7 @@ class ForestArrays:
     output: IntArray  # (trees,)
     member_start: IntArray  # (members + 1,): the trees of member i are start[i] to start[i + 1]
     base: FloatArray  # (members, outputs)
+    shares: FloatArray | None = None  # (nodes, classes): see `Tree.shares`; None unless all trees have them
 
 
 def assemble(members: Sequence[TreeMember]) -> ForestArrays:
@@ -101,6 +103,7 @@ def assemble(members: Sequence[TreeMember]) -> ForestArrays:
         output=np.array([tree.output for tree in trees], dtype=np.int32),
         member_start=np.cumsum([0] + [len(member.trees) for member in members]),
         base=np.array([member.base for member in members], dtype=np.float64),
+        shares=None if any(tree.shares is None for tree in trees) else _joined([tree.shares for tree in trees]),
     )
 
 

@@ -98,6 +98,21 @@ class TreeKernel:
             sums[self._refusals(X)] = np.nan
         return sums
 
+    def replayed(self, X: FloatArray, member: int) -> IntArray | None:
+        """Give the codes that a forest's own arithmetic comes to, shape (n,); see `ReplayedKernel`."""
+        form = self._shares
+        if form is None or (self.refused and self._refusals(X).any()):
+            return None
+        values = self.columns.values(np.ascontiguousarray(X, dtype=np.float64))
+        functions = traversal.compiled()
+        if functions is None:
+            sums = traversal.plain_sums(values, form, member, member + 1)
+        else:
+            sums = np.empty((len(X), 1, form.base.shape[1]))
+            functions[3](values, traversal.walked_form(form), member, member + 1, sums)
+        n_trees = form.member_start[member + 1] - form.member_start[member]
+        return np.asarray((sums[:, 0] / n_trees).argmax(axis=1))
+
     def doubt(self, X: FloatArray, members: slice) -> FloatArray:
         """Bound the rounding error of a sum of so many leaves, shape (m,): it is the same at every point."""
         return self.rounding[members]
@@ -128,6 +143,15 @@ class TreeKernel:
             code = np.where(np.isnan(x), len(codes) - 1, x if len(codes) > 1 else -1).astype(np.intp)
             rows |= codes[code] & ((code >= 0) | np.isnan(x))
         return rows
+
+    @cached_property
+    def _shares(self) -> ForestArrays | None:
+        """The forest with what the library adds up, one output for each class."""
+        shares = self.forest.shares
+        if shares is None:
+            return None
+        base = np.zeros((len(self), shares.shape[1]))
+        return replace(self.forest, value=shares, output=np.zeros_like(self.forest.output), base=base)
 
     @cached_property
     def _whole(self) -> _Form:

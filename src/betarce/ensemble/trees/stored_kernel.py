@@ -4,6 +4,7 @@ Compiled code walks over these arrays without looking, so all places in them are
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ _COLUMNS: Mapping[str, tuple[Any, int]] = {
     "set_codes": (np.int64, 1),
     "outside": (np.int16, 1),
 }
+_SHARES = "shares"  # of forests; files of earlier versions have none
 _REFUSED = "refused/"
 
 
@@ -48,6 +50,8 @@ def kernel_arrays(kernel: TreeKernel, *, levels: Sequence[int]) -> dict[str, Any
     forest = {name: getattr(kernel.forest, name) for name in _FOREST}
     columns = {name: np.asarray(getattr(kernel.columns, name)) for name in _COLUMNS}
     refused = {f"{_REFUSED}{source}": codes for source, codes in kernel.refused.items()}
+    if kernel.forest.shares is not None:
+        forest[_SHARES] = kernel.forest.shares
     numbers = {"probability": np.array([kernel.probability]), "rounding": kernel.rounding}
     arrays: dict[str, AnyArray] = {**forest, **columns, **numbers, **refused}
     try:
@@ -77,6 +81,9 @@ def kernel_of_arrays(arrays: Mapping[str, AnyArray], *, levels: Sequence[int], n
     rounding, probability = _typed(arrays, "rounding", np.float64, 1), _typed(arrays, "probability", np.bool_, 1)
     _check_columns(columns, levels)
     _check_forest(forest, columns.width)
+    if _SHARES in arrays:
+        forest = replace(forest, shares=_typed(arrays, _SHARES, np.float64, 2))
+        _check_shares(forest)
     if len(forest.base) != n_members or rounding.shape != (n_members,) or probability.shape != (1,):
         raise CorruptFile(f"it is the kernel of {len(forest.base)} members; {n_members} are there")
     refused = {
@@ -124,6 +131,14 @@ def _check_forest(forest: ForestArrays, width: int) -> None:
     for level, nodes in enumerate(split_levels(forest.children, forest.root)):
         depth[np.searchsorted(forest.root, nodes, side="right") - 1] = level + 1
     _refuse("depth", not np.array_equal(depth, forest.depth))
+
+
+def _check_shares(forest: ForestArrays) -> None:
+    shares, width = np.asarray(forest.shares), forest.value.shape[1]
+    _refuse("share", shares.shape != (len(forest.value), width + (width == 1)))
+    tree = np.repeat(np.arange(len(forest.root)), np.diff(np.append(forest.root, len(shares))))
+    n_trees = np.repeat(np.diff(forest.member_start), np.diff(forest.member_start))[tree]
+    _refuse("share", not np.array_equal(shares[:, -width:] / n_trees[:, np.newaxis], forest.value))
 
 
 def _typed(arrays: Mapping[str, AnyArray], name: str, dtype: Any, n_dimensions: int) -> AnyArray:
