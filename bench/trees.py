@@ -15,6 +15,7 @@ import betarce as brce
 from betarce.ensemble.preprocessing.unwrap import UnwrappedModel
 from betarce.ensemble.trees import traversal
 from betarce.ensemble.trees.kernel import TreeKernel, stack
+from betarce.ensemble.trees.walk import packed_form, walk_places
 from timing import N_CANDIDATES, N_MEMBERS, Record, answering, candidates, fastest, one_thread
 
 EVERYONE = slice(None)
@@ -60,14 +61,19 @@ def engines(X: Any, y: Any, sizes: tuple[int, ...] = (100, 1_000, 10_000)) -> di
     members = train(X, y)
     kernel = built(members)
     (forest, columns), functions = kernel._whole, traversal.compiled()
-    walked = traversal.walked_form(forest)
+    packed = packed_form(forest, columns)
     assert functions is not None
-    walk, n_trees = functions[3], len(forest.root)
+    assert packed is not None
+    n_trees = len(forest.root)
     ways: dict[str, Callable[[Any], object]] = {
         "members' own predict": lambda points: [member.predict(points) for member in members],
         "numpy walk": lambda points: traversal.plain_sums(columns.values(points), forest, 0, N_MEMBERS),
-        "compiled walk": lambda points: walk(
-            columns.values(points), walked, 0, N_MEMBERS, np.empty((len(points), N_MEMBERS, 1))
+        "compiled walk": lambda points: functions.walked_sums(
+            functions.places(points, columns, packed[0], walk_places(len(points), columns.width)),
+            packed[1],
+            0,
+            N_MEMBERS,
+            np.empty((len(points), N_MEMBERS, 1)),
         ),
         "compiled masks": lambda points: kernel.scores(points, EVERYONE),
     }

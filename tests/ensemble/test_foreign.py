@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -45,6 +47,8 @@ MODELS = {
     "more transformers": lambda i: make_pipeline(preprocessing("max-abs", "mean", "ordinal"), logistic()),
     "network": lambda i: make_pipeline(preprocessing(), MLPClassifier((4,), max_iter=20, random_state=i)),
     "forest": lambda i: make_pipeline(preprocessing(), forest(i)),
+    "bagging": lambda i: make_pipeline(preprocessing(), BaggingClassifier(n_estimators=3, random_state=i)),
+    "ada boost": lambda i: make_pipeline(preprocessing(), AdaBoostClassifier(n_estimators=3, random_state=i)),
     "boosting": lambda i: make_pipeline(preprocessing(), GradientBoostingClassifier(n_estimators=3, random_state=i)),
     "hist": lambda i: HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype"),
     "lightgbm": lambda i: lgb.LGBMClassifier(n_estimators=3, n_jobs=1, verbosity=-1),

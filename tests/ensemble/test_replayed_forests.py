@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -25,6 +25,7 @@ MODELS = {
     "forest": lambda i: RandomForestClassifier(10, random_state=i),
     "forest of other weights": lambda i: RandomForestClassifier(6 + i, class_weight="balanced", random_state=i),
     "extra trees": lambda i: ExtraTreesClassifier(4, max_depth=6, random_state=i),
+    "bagging": lambda i: BaggingClassifier(n_estimators=4, max_features=0.8, random_state=i),
     "tree with mixed leaves": lambda i: DecisionTreeClassifier(min_samples_leaf=10, random_state=i),
 }
 

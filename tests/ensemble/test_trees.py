@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -29,6 +31,8 @@ from betarce.ensemble.stacked import StackedGroup
 from betarce.ensemble.trees import traversal
 from betarce.ensemble.trees.forest_arrays import at_most_in_float32, less_in_float32
 from betarce.ensemble.trees.kernel import TreeKernel, stack
+from betarce.ensemble.trees.masks import masked_form
+from betarce.ensemble.trees.places import index_cuts
 from betarce.ensemble.unreadable import Unreadable
 
 xgb = pytest.importorskip("xgboost")
@@ -57,6 +61,8 @@ FAMILIES: dict[str, Callable[[int], Any]] = {
     "random forest": lambda i: RandomForestClassifier(7 + i, max_leaf_nodes=60, random_state=i),
     "extra trees": lambda i: ExtraTreesClassifier(8 + i, max_leaf_nodes=30, random_state=i),
     "large forest": lambda i: RandomForestClassifier(6 + i, max_features=1, random_state=i),
+    "bagging": lambda i: BaggingClassifier(n_estimators=5 + i, max_features=0.7, random_state=i),
+    "ada boost": lambda i: AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=8 + i, random_state=i),
     "gradient boosting": lambda i: GradientBoostingClassifier(n_estimators=8 + i, random_state=i),
     "gradient boosting from zero": lambda i: GradientBoostingClassifier(n_estimators=8, init="zero", random_state=i),
     "hist gradient boosting": lambda i: HistGradientBoostingClassifier(max_iter=8 + i, random_state=i),
@@ -119,6 +125,8 @@ def _own_scores(model: Any, X: Any) -> Any:
             return model.predict(X, output_margin=True).astype(np.float64)
         case GradientBoostingClassifier() | HistGradientBoostingClassifier():
             return model.decision_function(X)
+        case AdaBoostClassifier():
+            return model.decision_function(X) / (model.n_classes_ - 1)
     p = model.predict_proba(X).clip(1e-6, 1 - 1e-6)
     return np.log(p[:, 1] / (1 - p[:, 1])) if p.shape[1] == 2 else np.log(p)
 
@@ -177,8 +185,8 @@ def test_all_traversals_give_the_same_sums_to_the_bit(
 
 def test_trees_beyond_64_leaves_are_walked_and_others_are_not() -> None:
     large, small = (_kernel(_members(name, 2)) for name in ("large forest", "random forest"))
-    assert traversal.masked_form(large.forest, large.columns) is None
-    masked = traversal.masked_form(small.forest, small.columns)
+    assert masked_form(large.forest, large.columns) is None
+    masked = masked_form(small.forest, small.columns)
     assert masked is not None
     assert masked[1].keep.dtype == np.uint64
 
@@ -248,9 +256,7 @@ def test_a_missing_value_that_a_family_refuses_has_no_score() -> None:
     np.testing.assert_array_equal(scores[:2], kernel.scores(X[:2], slice(None)))
 
 
-@pytest.mark.parametrize(
-    "family", [family for family in FAMILIES if "gradient boosting" not in family or "hist" in family]
-)
+@pytest.mark.parametrize("family", [f for f in FAMILIES if "hist" in f or not f.startswith(("gradient", "ada"))])
 def test_members_trained_with_missing_values_send_them_where_they_learned_to(family: str) -> None:
     X, y = _data(2)
     rng = np.random.default_rng(5)
@@ -357,7 +363,7 @@ def test_a_place_among_cuts_is_how_many_lie_below(cuts: list[float], x: list[flo
     assert functions is not None
     cut, points = np.unique(cuts), np.array([*x, *cuts])[:, np.newaxis]
     places = np.zeros((len(points), 1, 1), dtype=np.int16)
-    functions[0](points, np.zeros(1, dtype=int), np.zeros(1, dtype=bool), traversal.index_cuts([cut]), places)
+    functions.locate_numbers(points, np.zeros(1, dtype=int), np.zeros(1, dtype=bool), index_cuts([cut]), places)
     np.testing.assert_array_equal(places[:, 0, 0], np.searchsorted(cut, points[:, 0]))
 
 
@@ -385,7 +391,7 @@ def test_code_is_compiled_anew_where_it_cannot_be_kept(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("numba.njit", njit)
     expected = (traversal.locate_numbers, traversal.locate_codes, traversal.masked_sums, traversal.walked_sums)
-    assert traversal.compiled.__wrapped__() == expected
+    assert traversal.compiled.__wrapped__() == traversal.Compiled(*expected)
 
 
 @pytest.mark.parametrize(

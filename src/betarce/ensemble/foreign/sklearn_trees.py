@@ -1,4 +1,4 @@
-"""Read scikit-learn's trees, forests and boosted trees."""
+"""Read scikit-learn's trees, forests, bagged and boosted trees."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,6 +10,7 @@ from betarce.ensemble.trees.forest_arrays import Tree, TreeMember, at_most_in_fl
 from betarce.ensemble.unreadable import Unreadable
 
 _HIST = "HistGradientBoostingClassifier"
+_TREE = ("sklearn", "DecisionTreeClassifier")
 
 
 def read_forest(model: Any) -> TreeMember:
@@ -25,6 +26,49 @@ def read_forest(model: Any) -> TreeMember:
         trees.append(replace(tree, shares=shares))
     missing = bool(model.__sklearn_tags__().input_tags.allow_nan)
     return TreeMember(trees, np.zeros(n_outputs), probability=True, missing=missing, sparse_missing=False)
+
+
+def read_bagging(model: Any) -> TreeMember:
+    """Read a `BaggingClassifier` of trees."""
+    if model.n_classes_ < 2:
+        raise Unreadable("BaggingClassifier of one class")
+    n_outputs = 1 if model.n_classes_ == 2 else model.n_classes_
+    # With several jobs it adds up partial sums, which round in another way.
+    in_order = model.n_jobs in (None, 1)
+    trees = []
+    for estimator, columns in zip(_trees_of(model), model.estimators_features_, strict=True):
+        # The labels of bagged trees are codes; one that a sample lacked has no share.
+        shares = np.zeros((estimator.tree_.node_count, model.n_classes_))
+        shares[:, estimator.classes_] = estimator.tree_.value[:, 0]
+        tree = _sklearn_tree(estimator.tree_, shares[:, -n_outputs:] / len(model.estimators_))
+        feature = np.asarray(columns)[np.maximum(tree.feature, 0)]
+        trees.append(replace(tree, feature=feature, shares=shares if in_order else None))
+    missing = bool(model.__sklearn_tags__().input_tags.allow_nan)
+    return TreeMember(trees, np.zeros(n_outputs), probability=True, missing=missing, sparse_missing=False)
+
+
+def read_ada_boost(model: Any) -> TreeMember:
+    """Read an `AdaBoostClassifier` of trees, each of which votes for one class."""
+    n_classes = int(model.n_classes_)
+    if n_classes < 2:
+        raise Unreadable("AdaBoostClassifier of one class")
+    n_outputs = 1 if n_classes == 2 else n_classes
+    trees = []
+    weights = model.estimator_weights_ / model.estimator_weights_.sum()
+    for estimator, weight in zip(_trees_of(model), weights, strict=False):
+        label = estimator.classes_[estimator.tree_.value[:, 0].argmax(axis=1)]
+        votes = np.where(label[:, np.newaxis] == model.classes_, 1.0, -1 / (n_classes - 1))[:, -n_outputs:]
+        # Its log-odds are twice the weighted mean of votes of -1 and 1; with more classes, votes are shared out.
+        trees.append(_sklearn_tree(estimator.tree_, weight * votes * (2.0 if n_classes == 2 else 1 / (n_classes - 1))))
+    return TreeMember(trees, np.zeros(n_outputs), missing=False)
+
+
+def _trees_of(model: Any) -> list[Any]:
+    kinds = {type(each) for each in model.estimators_}
+    others = {kind.__name__ for kind in kinds if (kind.__module__.partition(".")[0], kind.__name__) != _TREE}
+    if others:
+        raise Unreadable(f"{type(model).__name__} of {', '.join(sorted(others))}")
+    return list(model.estimators_)
 
 
 def read_gradient_boosting(model: Any) -> TreeMember:

@@ -15,7 +15,10 @@ from betarce.ensemble.preprocessing.raw_splits import SplitColumns, rewrite_spli
 from betarce.ensemble.preprocessing.unwrapped import UnwrappedModel
 from betarce.ensemble.trees import traversal
 from betarce.ensemble.trees.forest_arrays import ForestArrays, TreeMember, assemble
+from betarce.ensemble.trees.masks import MaskedForest, mask_places, masked_form
+from betarce.ensemble.trees.places import Cuts
 from betarce.ensemble.trees.readers import read_member
+from betarce.ensemble.trees.walk import PackedForest, packed_form, walk_places
 from betarce.ensemble.unreadable import Unreadable
 
 # Probabilities closer than this to 0 or 1 look alike on the log scale: a forest's own resolution is coarser.
@@ -103,13 +106,15 @@ class TreeKernel:
         form = self._shares
         if form is None or (self.refused and self._refusals(X).any()):
             return None
-        values = self.columns.values(np.ascontiguousarray(X, dtype=np.float64))
+        sums = np.empty((len(X), 1, form.base.shape[1]))
+        X = np.ascontiguousarray(X, dtype=np.float64)
         functions = traversal.compiled()
-        if functions is None:
-            sums = traversal.plain_sums(values, form, member, member + 1)
+        if functions is None or self._packed_shares is None:
+            sums[:] = traversal.plain_sums(self.columns.values(X), form, member, member + 1)
         else:
-            sums = np.empty((len(X), 1, form.base.shape[1]))
-            functions[3](values, traversal.walked_form(form), member, member + 1, sums)
+            cuts, packed = self._packed_shares
+            places = functions.places(X, self.columns, cuts, walk_places(len(X), self.columns.width))
+            functions.walked_sums(places, packed, member, member + 1, sums)
         n_trees = form.member_start[member + 1] - form.member_start[member]
         return np.asarray((sums[:, 0] / n_trees).argmax(axis=1))
 
@@ -121,20 +126,17 @@ class TreeKernel:
         functions = traversal.compiled()
         forest, columns = (self.forest, self.columns) if holed else self._whole
         masked = self.masked if holed else self.masked_whole
-        if functions is None:
+        packed = (self.packed if holed else self.packed_whole) if functions and masked is None else None
+        if functions and masked is not None:
+            cuts, masks = masked
+            places = functions.places(X, columns, cuts, mask_places(len(X), columns.width))
+            functions.masked_sums(places, masks, first, last, sums)
+        elif functions and packed is not None:
+            cuts, words = packed
+            places = functions.places(X, columns, cuts, walk_places(len(X), columns.width))
+            functions.walked_sums(places, words, first, last, sums)
+        else:
             sums[:] = traversal.plain_sums(columns.values(X), forest, first, last)
-            return
-        locate_numbers, locate_codes, masked_sums, walked_sums = functions
-        if masked is None:
-            walked_sums(columns.values(X), traversal.walked_form(forest), first, last, sums)
-            return
-        cuts, masks = masked
-        places = _blocks(len(X), columns.width)
-        locate_numbers(X, columns.source, columns.missing_right, cuts, places)
-        if len(columns.set_source):
-            sets = (columns.set_source, columns.set_start, columns.set_codes, columns.outside)
-            locate_codes(X, traversal.CodeSets(*sets), places)
-        masked_sums(places, masks, first, last, sums)
 
     def _refusals(self, X: FloatArray) -> BoolArray:
         rows = np.zeros(len(X), dtype=bool)
@@ -161,12 +163,24 @@ class TreeKernel:
         return replace(self.forest, feature=feature.astype(np.int32)), columns
 
     @cached_property
-    def masked_whole(self) -> tuple[traversal.Cuts, traversal.MaskedForest] | None:
-        return traversal.masked_form(*self._whole)
+    def masked_whole(self) -> tuple[Cuts, MaskedForest] | None:
+        return masked_form(*self._whole)
 
     @cached_property
-    def masked(self) -> tuple[traversal.Cuts, traversal.MaskedForest] | None:
-        return traversal.masked_form(self.forest, self.columns)
+    def masked(self) -> tuple[Cuts, MaskedForest] | None:
+        return masked_form(self.forest, self.columns)
+
+    @cached_property
+    def packed_whole(self) -> tuple[Cuts, PackedForest] | None:
+        return packed_form(*self._whole)
+
+    @cached_property
+    def packed(self) -> tuple[Cuts, PackedForest] | None:
+        return packed_form(self.forest, self.columns)
+
+    @cached_property
+    def _packed_shares(self) -> tuple[Cuts, PackedForest] | None:
+        return None if self._shares is None else packed_form(self._shares, self.columns)
 
 
 def stack(models: Sequence[UnwrappedModel]) -> TreeKernel | None:
@@ -259,10 +273,3 @@ def _rounding(member: TreeMember) -> float:
     bound = member.rounding * float(np.max(count * size) + 8)
     # A logarithm stretches what lies between two probabilities by one over the larger, so by the classes at most.
     return bound * 2 * (len(member.base) + 1) if member.probability else bound
-
-
-def _blocks(n: int, n_columns: int) -> IntArray:
-    """Allocate places in blocks of even size: what pads the last one is computed in vain."""
-    n_blocks = -(-n // traversal.BLOCK)
-    block = 16 * -(-n // (16 * max(n_blocks, 1)))
-    return np.zeros((n_blocks, n_columns, block), dtype=np.int16)

@@ -41,6 +41,8 @@ READERS: dict[tuple[str, str], Callable[[Any], TreeMember]] = {
     ("sklearn", "DecisionTreeClassifier"): sklearn_trees.read_forest,
     ("sklearn", "RandomForestClassifier"): sklearn_trees.read_forest,
     ("sklearn", "ExtraTreesClassifier"): sklearn_trees.read_forest,
+    ("sklearn", "BaggingClassifier"): sklearn_trees.read_bagging,
+    ("sklearn", "AdaBoostClassifier"): sklearn_trees.read_ada_boost,
     ("sklearn", "GradientBoostingClassifier"): sklearn_trees.read_gradient_boosting,
     ("sklearn", "HistGradientBoostingClassifier"): sklearn_trees.read_hist_gradient_boosting,
 }
