@@ -10,7 +10,7 @@ from betarce.search.terrain import Terrain
 
 _GOOD_ENOUGH = 0.9  # of the best gain for its cost: then the larger step is taken
 _SPREADING = 0.5  # share of L2 from which moves along many features are tried even if slopes must be guessed
-_STEEPEST = 4  # features tried where slopes are known
+_STEEPEST = 2  # features tried where slopes are known
 _MOST_FEATURES = 64  # features tried at once where they are not
 _BEST = 5  # features tried between two sweeps over all of them
 _SWEEP_EVERY = 5  # moves
@@ -30,13 +30,16 @@ class Climb:
     Parameters
     ----------
     terrain : Terrain
-    steps : sequence of float
-        Lengths of the moves that are tried, in units of the features' ranges.
+    steps, slope_steps : sequence of float
+        Lengths of the moves that are tried, without slopes and with them, in units of the features' ranges.
     max_moves : int
     """
 
-    def __init__(self, terrain: Terrain, steps: Sequence[float], max_moves: int) -> None:
-        self._ground, self._steps, self._max_moves = terrain, np.array(steps), max_moves
+    def __init__(
+        self, terrain: Terrain, steps: Sequence[float], slope_steps: Sequence[float], max_moves: int
+    ) -> None:
+        self._ground, self._max_moves = terrain, max_moves
+        self._steps, self._slope_steps = np.array(steps), np.array(slope_steps)
         n, d = terrain.starts.shape
         # What sweeps over all features showed, where depth has no slopes: which way each rises, which are the best.
         self._ways = np.ones((n, d))
@@ -117,7 +120,8 @@ class Climb:
         ground = self._ground
         columns, values = ground.features.settings
         spreads = ground.cost.share > (_SPREADING if slopes is None else 0)
-        can = ground.asked.affordable(rows, moves.shape[1] + len(columns) + spreads * len(self._steps))
+        lengths = self._steps if slopes is None else self._slope_steps
+        can = ground.asked.affordable(rows, moves.shape[1] + len(columns) + spreads * len(lengths))
         rows, moves = rows[can], moves[can]
         if not rows.size:
             return rows, None
@@ -128,7 +132,7 @@ class Climb:
             tried.append(ground.evaluate(rows, self.points, ends))
         if spreads:
             slopes = _estimated(moves, tried[0][1], self.depth[rows]) if slopes is None else slopes[can]
-            ends = self.points[rows, None] + self._spread_moves(rows, slopes)
+            ends = self.points[rows, None] + self._spread_moves(rows, slopes, lengths)
             tried.append(ground.evaluate(rows, self.points, ends))
         candidates, depth, cost = tried[0]
         if len(tried) > 1:
@@ -159,7 +163,7 @@ class Climb:
         appeal = np.abs(scaled) / ground.cost.weight * np.where(homeward, 1e6, 1.0)
         columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, :_STEEPEST]
         steepest = scaled[np.arange(len(rows))[:, None], columns]
-        return self._sized(columns, np.sign(steepest)[..., None] * self._steps)
+        return self._sized(columns, np.sign(steepest)[..., None] * self._slope_steps)
 
     def _sized(self, columns: IntArray, lengths: FloatArray) -> FloatArray:
         """Turn lengths in units of the ranges into moves; a step shorter than the grid would be rounded away."""
@@ -172,11 +176,11 @@ class Climb:
         moves[np.arange(len(moves)), np.repeat(columns, n_steps)] = (np.sign(lengths) * size).ravel()
         return moves.reshape(n, k * n_steps, len(features))
 
-    def _spread_moves(self, rows: IntArray, slopes: FloatArray) -> FloatArray:
+    def _spread_moves(self, rows: IntArray, slopes: FloatArray, lengths: FloatArray) -> FloatArray:
         """Give moves along all features that are worth their cost, shape (rows, k, d)."""
         scale = self._ground.features.scale
         direction = self._ground.direction(rows, self.points[rows], slopes * scale)
-        return np.asarray(self._steps[:, None] * (direction * scale)[:, None])
+        return np.asarray(lengths[:, None] * (direction * scale)[:, None])
 
     def _some_features(self, rows: IntArray) -> IntArray:
         """Select the features to try: all of them, or, in wide tables, a random sample."""

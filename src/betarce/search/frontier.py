@@ -37,7 +37,9 @@ class FrontierSearch:
         Extra cost of each changed feature, in units of L1: how much farther a point may lie to leave one feature
         unchanged.
     steps : tuple of float
-        Lengths of the moves that are tried, in units of the features' ranges.
+        Lengths of the moves that are tried where depth has no slopes, in units of the features' ranges.
+    slope_steps : tuple of float
+        The same where slopes show the way: fewer are enough.
     max_climbs : int
         Maximum number of moves from the base to the deepest rung.
     refinements : int
@@ -65,6 +67,7 @@ class FrontierSearch:
     norm: Norm | float = "l1"
     price: float = 0.01
     steps: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03)
+    slope_steps: tuple[float, ...] = (0.5, 0.15)
     max_climbs: int = 40
     refinements: int = 3
     max_evaluations: int = 20_000
@@ -77,9 +80,10 @@ class FrontierSearch:
             raise InvalidInput(f"`norm` must be 'l1', 'l2' or a number between 0 and 1; got {self.norm!r}.")
         if not is_number(self.price) or not 0 <= self.price < np.inf:
             raise InvalidInput(f"`price` must be a number >= 0; got {self.price!r}.")
-        listed = isinstance(self.steps, (tuple, list)) and len(self.steps) > 0
-        if not listed or not all(is_number(step) and 0 < step < np.inf for step in self.steps):
-            raise InvalidInput(f"`steps` must be one or more numbers > 0; got {self.steps!r}.")
+        for name, steps in (("steps", self.steps), ("slope_steps", self.slope_steps)):
+            listed = isinstance(steps, (tuple, list)) and len(steps) > 0
+            if not listed or not all(is_number(step) and 0 < step < np.inf for step in steps):
+                raise InvalidInput(f"`{name}` must be one or more numbers > 0; got {steps!r}.")
         for name, least in (("max_climbs", 1), ("refinements", 0), ("max_evaluations", 1)):
             check_whole(name, getattr(self, name), least=least)
 
@@ -114,7 +118,7 @@ class FrontierSearch:
         """
         cost = Cost(task.features, self.share, self.price)
         ground = Terrain(task, depth, cost=cost, budget=self.max_evaluations, levels=levels)
-        path = Climb(ground, self.steps, self.max_climbs).path()
+        path = Climb(ground, self.steps, self.slope_steps, self.max_climbs).path()
         rungs.place(ground, path)
         if anchors is not None:
             approach.walk_to(ground, anchors, np.flatnonzero(path.depth[:, -1] < ground.top))

@@ -11,7 +11,6 @@ _MARGIN = 0.03  # of the depth above the last point: rungs aim at so much more t
 _FRACTIONS = np.array([1.0, 0.5, 0.25, 0.1])
 _SHRINK = 0.07
 _BLENDS = np.array([1.0, 0.5, 0.25])  # shares of the way from a rung to where its slopes point
-_SHRINKS = np.array([1.0, 0.95])
 _DIGITS = 4  # of what is computed from depths and slopes: these differ in their last bits from batch to batch
 
 _STRIDE = 3  # every third rung is refined in each round
@@ -64,9 +63,8 @@ def _turn(ground: Terrain, points: FloatArray, rows: IntArray, slopes: FloatArra
     away, rows, starts = away[useful], rows[useful], np.where(numbers, bases, points)[useful]
     ideal = direction[useful] * np.round(rise[useful] / slope[useful], _DIGITS)[:, None]
     ways = away[:, None] + _BLENDS[:, None] * (ideal - away)[:, None]
-    ways = (ways[:, :, None] * _SHRINKS[:, None]).reshape(-1, away.shape[1])
-    k = len(_BLENDS) * len(_SHRINKS)
-    ground.asked.try_(np.repeat(rows, k), np.repeat(starts, k, axis=0) + ways * features.scale)
+    points = starts[:, None] + ways * features.scale
+    ground.asked.try_(np.repeat(rows, len(_BLENDS)), points.reshape(-1, away.shape[1]))
 
 
 def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, some: BoolArray) -> None:
