@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,16 +13,36 @@ _GOOD_ENOUGH = 0.9  # of the best gain for its cost: then the larger step is tak
 _SPREADING = 0.5  # share of L2 from which moves along many features are tried even if slopes must be guessed
 _STEEPEST = 2  # features tried where slopes are known
 _MOST_FEATURES = 64  # features tried at once where they are not
-_BEST = 5  # features tried between two sweeps over all of them
+_BEST = 5  # features, and settings, tried between two sweeps over all of them
 _SWEEP_EVERY = 5  # moves
+
+
+class Steps(NamedTuple):
+    """Lengths of moves, in units of the features' ranges.
+
+    Attributes
+    ----------
+    sweep, fine : sequence of float
+        Without slopes: of every feature in a sweep, and of the few best ones between two sweeps.
+    sloped : sequence of float
+        Where slopes show the way.
+    """
+
+    sweep: Sequence[float]
+    fine: Sequence[float]
+    sloped: Sequence[float]
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The path of each row: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end."""
+    """The path of each row: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end.
+
+    `sloped` says whether slopes showed the way.
+    """
 
     points: FloatArray
     depth: FloatArray
+    sloped: bool
 
 
 class Climb:
@@ -30,22 +51,22 @@ class Climb:
     Parameters
     ----------
     terrain : Terrain
-    steps, slope_steps : sequence of float
-        Lengths of the moves that are tried, without slopes and with them, in units of the features' ranges.
+    steps : Steps
+        Lengths of the moves that are tried.
     max_moves : int
     """
 
-    def __init__(
-        self, terrain: Terrain, steps: Sequence[float], slope_steps: Sequence[float], max_moves: int
-    ) -> None:
-        self._ground, self._max_moves = terrain, max_moves
-        self._steps, self._slope_steps = np.array(steps), np.array(slope_steps)
+    def __init__(self, terrain: Terrain, steps: Steps, max_moves: int) -> None:
+        self._ground, self._steps, self._max_moves = terrain, steps, max_moves
         n, d = terrain.starts.shape
+        self._columns, self._values = terrain.features.settings
         # What sweeps over all features showed, where depth has no slopes: which way each rises, which are the best.
         self._ways = np.ones((n, d))
         self._best = np.tile(np.arange(min(_BEST, d)), (n, 1))
+        self._best_settings = np.tile(np.arange(min(_BEST, len(self._columns))), (n, 1))
         self._swept = np.zeros(n, dtype=bool)
         self._since_sweep = np.full(n, _SWEEP_EVERY)
+        self._sloped = False
         self.points, self.depth, self.cost = (part.copy() for part in terrain.asked.start)
 
     def path(self) -> Path:
@@ -59,18 +80,19 @@ class Climb:
             active = self._move(active)
             path.append(self.points.copy())
             depths.append(self.depth.copy())
-        return Path(np.stack(path, axis=1), np.stack(depths, axis=1))
+        return Path(np.stack(path, axis=1), np.stack(depths, axis=1), self._sloped)
 
     def _move(self, rows: IntArray) -> IntArray:
         """Move every row that can gain; give those that may gain again."""
         slopes = self._ground.slopes(rows, self.points[rows])
         if slopes is not None:
-            return self._take_best(rows, self._sloped_moves(rows, slopes), slopes)[0]
+            self._sloped = True
+            return self._take_best(rows, self._sloped_moves(rows, slopes), self._all_settings(rows), slopes)[0]
         due = self._since_sweep[rows] >= _SWEEP_EVERY
         new = ~self._swept[rows]
         moved = [self._sweep(rows[due & new], both_ways=True), self._sweep(rows[due & ~new], both_ways=False)]
         narrow = rows[~due]
-        gained, _ = self._take_best(narrow, self._moves_along(self._best[narrow]), None)
+        gained, _ = self._take_best(narrow, self._fine_moves(narrow), self._best_settings[narrow], None)
         # Where the few best features gain nothing, all get a chance before the row gives up.
         since = self._since_sweep[gained] + 1
         self._since_sweep[narrow] = _SWEEP_EVERY
@@ -82,23 +104,22 @@ class Climb:
         if not rows.size:
             return rows
         columns = self._some_features(rows)
-        if both_ways:
-            moves = self._moves_along(columns)
-        else:
-            moves = self._sized(columns, np.take_along_axis(self._ways[rows], columns, axis=1)[..., None] * self._steps)
+        moves = self._both_ways(columns) if both_ways else self._known_ways(rows, columns, self._steps.sweep)
         depth, cost = self.depth[rows], self.cost[rows]
-        moved, tried = self._take_best(rows, moves, None)
+        moved, tried = self._take_best(rows, moves, self._all_settings(rows), None)
         if tried is not None:
             can, new_depth, new_cost = tried
             ratio = _ratios(new_depth, new_cost, depth[can], cost[can], self._ground.top)
-            self._remember(rows[can], columns[can], ratio.reshape(*columns[can].shape, -1), both_ways=both_ways)
+            along, outright = np.split(ratio, [moves.shape[1]], axis=1)
+            self._remember(rows[can], columns[can], along.reshape(*columns[can].shape, -1), both_ways=both_ways)
+            self._best_settings[rows[can]] = _first(outright, self._best_settings.shape[1])
         self._since_sweep[rows] = 1
         return moved
 
     def _remember(self, rows: IntArray, columns: IntArray, ratio: FloatArray, *, both_ways: bool) -> None:
         """Record the best features of a sweep; `ratio`, of shape (rows, columns, moves), is the gain per cost."""
-        order = np.argsort(-ratio.max(axis=2), axis=1, kind="stable")[:, : self._best.shape[1]]
-        self._best[rows] = np.take_along_axis(columns, order, axis=1)
+        best = _first(ratio.max(axis=2), self._best.shape[1])
+        self._best[rows] = np.take_along_axis(columns, best, axis=1)
         if both_ways:
             up, down = (part.max(axis=2) for part in np.split(ratio, 2, axis=2))
             self._ways[rows[:, None], columns] = np.where(down > up, -1.0, 1.0)
@@ -106,29 +127,29 @@ class Climb:
             self._swept[rows] = columns.shape[1] == len(self._ground.features)
 
     def _take_best(
-        self, rows: IntArray, moves: FloatArray, slopes: FloatArray | None
+        self, rows: IntArray, moves: FloatArray, settings: IntArray, slopes: FloatArray | None
     ) -> tuple[IntArray, tuple[BoolArray, FloatArray, FloatArray] | None]:
-        """Try moves, shape (rows, k, d), and take the best of each row that gains.
+        """Try moves, shape (rows, k, d), and settings, shape (rows, k), and take the best of each row that gains.
 
         Returns
         -------
         array of int
             The rows that moved.
         tuple or None
-            Which rows could afford it, and depth and cost of their moves, shape (k,) each.
+            Which rows could afford it, and depth and cost of their moves and settings, shape (rows, k) each.
         """
         ground = self._ground
-        columns, values = ground.features.settings
         spreads = ground.cost.share > (_SPREADING if slopes is None else 0)
-        lengths = self._steps if slopes is None else self._slope_steps
-        can = ground.asked.affordable(rows, moves.shape[1] + len(columns) + spreads * len(lengths))
-        rows, moves = rows[can], moves[can]
+        lengths = np.array(self._steps.sweep if slopes is None else self._steps.sloped)
+        n_settings = settings.shape[1]
+        can = ground.asked.affordable(rows, moves.shape[1] + n_settings + spreads * len(lengths))
+        rows, moves, settings = rows[can], moves[can], settings[can]
         if not rows.size:
             return rows, None
         tried = [ground.evaluate(rows, self.points, self.points[rows, None] + moves)]
-        if len(columns):
-            ends = np.repeat(self.points[rows, None], len(columns), axis=1)
-            ends[:, np.arange(len(columns)), columns] = values
+        if n_settings:
+            ends = np.repeat(self.points[rows, None], n_settings, axis=1)
+            np.put_along_axis(ends, self._columns[settings][..., None], self._values[settings][..., None], axis=2)
             tried.append(ground.evaluate(rows, self.points, ends))
         if spreads:
             slopes = _estimated(moves, tried[0][1], self.depth[rows]) if slopes is None else slopes[can]
@@ -144,14 +165,27 @@ class Climb:
         rows, chosen = rows[moved], chosen[moved]
         self.points[rows] = candidates[moved, chosen]
         self.depth[rows], self.cost[rows] = depth[moved, chosen], cost[moved, chosen]
-        return rows, (can, *tried[0][1:])
+        known = moves.shape[1] + n_settings
+        return rows, (can, depth[:, :known], cost[:, :known])
 
     # The moves that are tried
 
-    def _moves_along(self, columns: IntArray) -> FloatArray:
+    def _both_ways(self, columns: IntArray) -> FloatArray:
         """Give moves up and down some features of each row, shape (rows, k, d)."""
-        lengths = np.concatenate([self._steps, -self._steps])
+        lengths = np.array([*self._steps.sweep, *(-step for step in self._steps.sweep)])
         return self._sized(columns, np.broadcast_to(lengths, (*columns.shape, len(lengths))))
+
+    def _known_ways(self, rows: IntArray, columns: IntArray, lengths: Sequence[float]) -> FloatArray:
+        """Give moves along some features of each row, in the direction that rose before."""
+        ways = np.take_along_axis(self._ways[rows], columns, axis=1)
+        return self._sized(columns, ways[..., None] * np.array(lengths))
+
+    def _fine_moves(self, rows: IntArray) -> FloatArray:
+        """Give moves of many lengths along the few best features."""
+        return self._known_ways(rows, self._best[rows], self._steps.fine)
+
+    def _all_settings(self, rows: IntArray) -> IntArray:
+        return np.broadcast_to(np.arange(len(self._columns)), (len(rows), len(self._columns)))
 
     def _sloped_moves(self, rows: IntArray, slopes: FloatArray) -> FloatArray:
         """Give moves along the steepest features, in the direction in which they rise."""
@@ -163,7 +197,7 @@ class Climb:
         appeal = np.abs(scaled) / ground.cost.weight * np.where(homeward, 1e6, 1.0)
         columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, :_STEEPEST]
         steepest = scaled[np.arange(len(rows))[:, None], columns]
-        return self._sized(columns, np.sign(steepest)[..., None] * self._slope_steps)
+        return self._sized(columns, np.sign(steepest)[..., None] * np.array(self._steps.sloped))
 
     def _sized(self, columns: IntArray, lengths: FloatArray) -> FloatArray:
         """Turn lengths in units of the ranges into moves; a step shorter than the grid would be rounded away."""
@@ -188,6 +222,11 @@ class Climb:
         if d <= _MOST_FEATURES:
             return np.broadcast_to(np.arange(d), (len(rows), d))
         return np.stack([self._ground.generators[i].choice(d, _MOST_FEATURES, replace=False) for i in rows])
+
+
+def _first(ratio: FloatArray, k: int) -> IntArray:
+    """Give the places of the k best of each row, the best first."""
+    return np.argsort(-ratio, axis=1, kind="stable")[:, :k]
 
 
 def _ratios(depth: FloatArray, cost: FloatArray, depth_now: FloatArray, cost_now: FloatArray, top: float) -> FloatArray:

@@ -11,8 +11,8 @@ from betarce.search.protocol import Search
 SEARCHES: Mapping[str, Callable[[], Search]] = {"frontier": FrontierSearch, "growing-spheres": GrowingSpheresSearch}
 
 
-def check_search(search: Any) -> Search:
-    """Turn a name or a search into a search.
+def check_search(search: Any, *, thorough: bool = False) -> Search:
+    """Turn a name or a search into a search; with `thorough`, "frontier" stands for `FrontierSearch.thorough()`.
 
     Examples
     --------
@@ -24,6 +24,8 @@ def check_search(search: Any) -> Search:
     betarce.FrontierSearch(norm='l2'), an object with `ladders(task, goal)`; got 'tabu'.
     """
     if isinstance(search, str) and search in SEARCHES:
+        if thorough and search == "frontier":
+            return FrontierSearch.thorough()
         return SEARCHES[search]()
     if isinstance(search, Search) and not isinstance(search, type):
         return search

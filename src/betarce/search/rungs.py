@@ -6,14 +6,14 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.search.climbing import Path
 from betarce.search.terrain import Terrain
 
-_TRIES = 3  # points on the way between two levels, for each rung
+_TRIES, _TRIES_SLOPED = 3, 2  # points on the way between two levels, for each rung
 _MARGIN = 0.03  # of the depth above the last point: rungs aim at so much more than their level
-_FRACTIONS = np.array([1.0, 0.5, 0.25, 0.1])
-_SHRINK = 0.07
+_HALVINGS = 4  # of how far a feature goes back
+_TOGETHER = (1.0, 0.5)  # shares of what each feature may go back alone, for all of them at once
 _BLENDS = np.array([1.0, 0.5, 0.25])  # shares of the way from a rung to where its slopes point
 _DIGITS = 4  # of what is computed from depths and slopes: these differ in their last bits from batch to batch
 
-_STRIDE = 3  # every third rung is refined in each round
+_STRIDE = 2  # every second rung is refined in each round
 
 
 def place(ground: Terrain, path: Path) -> None:
@@ -27,7 +27,7 @@ def place(ground: Terrain, path: Path) -> None:
     level = levels[rows, k]
     aim = level + _MARGIN * (level - below)
     left, right = np.zeros(len(rows)), np.ones(len(rows))
-    for _ in range(_TRIES):
+    for _ in range(_TRIES_SLOPED if path.sloped else _TRIES):
         part = np.clip((aim - below) / np.maximum(above - below, 1e-12), 0.02, 0.98)
         share = np.round(left + part * (right - left), _DIGITS)
         depth = ground.asked.try_(rows, ground.features.blend(end, start, 1 - share[:, None]))
@@ -38,18 +38,20 @@ def place(ground: Terrain, path: Path) -> None:
 
 def refine(ground: Terrain, turn: int) -> None:
     """Move some of the rungs closer to the base."""
-    points, rows, levels = ground.asked.archive.distinct()
+    archive = ground.asked.archive
+    points, rows, levels = archive.distinct()
     mine = levels % _STRIDE == turn % _STRIDE
-    points, rows = points[mine], rows[mine]
+    points, rows, levels = points[mine], rows[mine], levels[mine]
     if not rows.size:
         return
+    depth = archive.levels[rows, levels]
     slopes = ground.slopes(rows, points)
     if slopes is None:
-        _put_back(ground, points, rows, np.ones(len(ground.features), dtype=bool))
+        _put_back(ground, points, rows, depth, np.ones(len(ground.features), dtype=bool))
         return
     _turn(ground, points, rows, slopes * ground.features.scale)
     if ground.features.any_nominal:
-        _put_back(ground, points, rows, ground.features.is_nominal)
+        _put_back(ground, points, rows, depth, ground.features.is_nominal)
 
 
 def _turn(ground: Terrain, points: FloatArray, rows: IntArray, slopes: FloatArray) -> None:
@@ -67,28 +69,48 @@ def _turn(ground: Terrain, points: FloatArray, rows: IntArray, slopes: FloatArra
     ground.asked.try_(np.repeat(rows, len(_BLENDS)), points.reshape(-1, away.shape[1]))
 
 
-def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, some: BoolArray) -> None:
-    """Move some single features back towards the base, wholly or in part."""
+def _put_back(ground: Terrain, points: FloatArray, rows: IntArray, depth: FloatArray, some: BoolArray) -> None:
+    """Move features back towards the base, each as far as the rung stays that deep; then all of them together."""
     features, bases = ground.features, ground.starts[rows]
-    close = np.abs(points - bases) <= 1e-9 * features.scale
-    which, columns = np.nonzero(features.differs(points, bases) & ~close & some)
-    if not which.size:
+    away = np.abs(points - bases)
+    close = away <= 1e-9 * features.scale
+    rungs, columns = np.nonzero(features.differs(points, bases) & ~close & some)
+
+    def deep_enough(which: IntArray, share: FloatArray) -> BoolArray:
+        """Ask about single features that go back by a share of their way."""
+        own, column, place = rungs[which], columns[which], np.arange(len(which))
+        candidates = points[own]
+        candidates[place, column] = features.blend(candidates, bases[own], share[:, None])[place, column]
+        return np.asarray(ground.asked.try_(rows[own], candidates) >= depth[own])
+
+    if not rungs.size:
         return
-    # Only rungs that have something to put back are shrunk too: what a row asks must not hang on its company.
-    own = np.unique(which)
-    numeric = ~(features.is_nominal[columns] | np.isnan(points[which, columns] - bases[which, columns]))
+    wholly = deep_enough(np.arange(len(rungs)), np.ones(len(rungs)))
+    back, too_far = wholly.astype(float), np.ones(len(rungs))
     # A name goes back wholly or not at all.
-    fraction, member = np.meshgrid(_FRACTIONS, np.arange(len(which)))
-    kept = (numeric[member] | (fraction == 1)).ravel()
-    which, columns, fraction = (
-        part[kept] for part in (which[member.ravel()], columns[member.ravel()], fraction.ravel())
-    )
-    candidates = points[which]
-    back = features.blend(candidates, bases[which], fraction[:, None])
-    places = np.arange(len(which))
-    candidates[places, columns] = back[places, columns]
-    shrunk = features.blend(points[own], bases[own], _SHRINK)
-    ground.asked.try_(np.concatenate([rows[which], rows[own]]), np.concatenate([candidates, shrunk]))
+    partly = np.flatnonzero(~wholly & ~(features.is_nominal[columns] | np.isnan(away[rungs, columns])))
+    for _ in range(_HALVINGS):
+        coarse = (too_far - back)[partly] * away[rungs, columns][partly] <= features.unit[columns[partly]]
+        partly = partly[~coarse]
+        if not partly.size:
+            break
+        middle = (back[partly] + too_far[partly]) / 2
+        can = deep_enough(partly, middle)
+        back[partly], too_far[partly] = np.where(can, middle, back[partly]), np.where(can, too_far[partly], middle)
+    _put_back_together(ground, points, rows, (rungs, columns), back)
+
+
+def _put_back_together(
+    ground: Terrain, points: FloatArray, rows: IntArray, places: tuple[IntArray, IntArray], back: FloatArray
+) -> None:
+    """Move all features of a rung back that may go back alone."""
+    share = np.zeros(points.shape)
+    share[places] = back
+    share[:, ground.features.is_nominal] = 0
+    own = np.flatnonzero((share > 0).sum(axis=1) > 1)
+    bases = ground.starts[rows[own]]
+    candidates = [ground.features.blend(points[own], bases, part * share[own]) for part in _TOGETHER]
+    ground.asked.try_(np.tile(rows[own], len(_TOGETHER)), np.concatenate(candidates))
 
 
 def prune(ground: Terrain) -> None:
