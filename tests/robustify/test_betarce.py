@@ -274,6 +274,19 @@ def test_given_models_cannot_be_audited_for_none_of_them_is_fresh():
         rce.audit(result)
 
 
+@pytest.mark.parametrize(
+    ("n_models", "search"), [("auto", brce.FrontierSearch()), ("many", brce.FrontierSearch.thorough())]
+)
+def test_many_members_come_with_a_thorough_search(n_models, search):
+    models = [DecisionTreeClassifier(max_depth=4, random_state=i).fit(X[i::3], Y[i::3]) for i in range(30)]
+    chosen = {**LOOSE, "n_models": n_models}
+    rce = brce.BetaRCE(models[0], space=brce.Given(models), **chosen).fit(X, Y)
+    by_name = rce.explain(X[:4])
+    by_hand = rce.set_params(search=search).explain(X[:4])
+    assert [item.n_evaluations for item in by_name] == [item.n_evaluations for item in by_hand]
+    pd.testing.assert_frame_equal(by_name.points("robust"), by_hand.points("robust"))
+
+
 def test_families_can_be_mixed_in_one_space():
     def either(X, y, seed):
         model = SVC(random_state=seed) if seed % 2 else DecisionTreeClassifier(max_depth=3, random_state=seed)

@@ -235,6 +235,38 @@ def test_the_budget_is_kept_and_its_end_is_said(budget):
         assert ladders.spent.all()
 
 
+class Terraces:
+    """A depth without slopes that rises in small steps of its own along every feature."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.edges, self.gains = np.sort(rng.random((4, 60))), rng.exponential(size=(4, 60)) / 6
+
+    def __call__(self, points, rows):
+        depth = sum(
+            (gains * (points[:, [j]] > edges)).sum(axis=1)
+            for j, (edges, gains) in enumerate(zip(self.edges, self.gains, strict=True))
+        )
+        return depth - 6, depth > 6
+
+    def slopes(self, points, rows):
+        return None
+
+
+def test_a_thorough_search_comes_closer_where_depth_has_steps():
+    bases = np.full((1, 4), 0.1)
+
+    def distance(search, seed):
+        ladders = climb(search, bases, Terraces(seed))
+        rungs = ladders.exists[0] & (ladders.levels[0] > 1) & (ladders.levels[0] < 3)
+        points = ladders.points[0, rungs]
+        return UNIT.distance(points, np.repeat(bases, len(points), axis=0)).mean()
+
+    usual = np.mean([distance(FrontierSearch(), seed) for seed in range(30)])
+    thorough = np.mean([distance(FrontierSearch.thorough(), seed) for seed in range(30)])
+    assert thorough < 0.99 * usual
+
+
 def test_wide_tables_try_some_features_at_a_time():
     wide = FeatureSpace.infer(np.vstack([np.zeros(300), np.ones(300)]))
     base = np.full((2, 300), 0.2)

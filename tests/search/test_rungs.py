@@ -1,6 +1,7 @@
 """Rungs on mixed tables: what company cannot change, and that no change can be spared."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,6 +144,60 @@ def test_no_single_change_of_a_rung_can_be_taken_back_at_its_level(sloped, kind,
                 continue  # taking it back is not allowed, or takes others with it
             [deep], [valid] = depth(allowed, np.array([row]))
             assert not (valid and deep >= ladders.levels[row, rung]), (kind, row, rung, column)
+
+
+class Stairs:
+    """A depth without slopes that rises in steps of the first feature, and in one leap of each of the others."""
+
+    def __call__(self, points, rows):
+        depth = np.floor(points[:, 0] * 97) / 10 + 2.0 * (points[:, 1:] > 0.137).sum(axis=1) - 3
+        return depth, depth > 0
+
+    def slopes(self, points, rows):
+        return None
+
+
+def test_a_change_goes_back_as_far_as_its_rung_stays_deep():
+    features = FeatureSpace.infer(np.array([[0.0] * 3, [1.0] * 3]))
+    bases = np.zeros((1, 3))
+    # Moves of the whole range alone: all that is closer comes from putting changes back.
+    search = FrontierSearch(steps=(1.0,), fine_steps=(1.0,), refinements=6)
+    ladders = climb(search, features, Stairs(), bases, np.arange(1))
+    points = ladders.points[0, ladders.exists[0]]
+    moved = points[:, 1:][points[:, 1:] > 0]
+    assert len(moved) > 5
+    assert moved.min() > 0.137
+    assert np.median(moved) < 0.137 * (1 + 1 / 8)
+
+
+class Names:
+    """A depth that rises with two numbers, and a little with one of many names; counts what is asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, points, rows):
+        self.asked += len(points)
+        depth = 0.4 * (points[:, 0] + points[:, 1]) + 0.5 * (points[:, 2] == 7) - 4
+        return depth, depth > -4
+
+    def slopes(self, points, rows):
+        return None
+
+
+def test_between_two_sweeps_only_the_best_names_are_tried():
+    table = pd.DataFrame(
+        {"a": np.linspace(0, 10, 60), "b": np.linspace(10, 0, 60), "k": [f"k{i % 30}" for i in range(60)]}
+    )
+    features, depth = FeatureSpace.infer(table), Names()
+    bases = features.encode(table[:1])
+    search = FrontierSearch(steps=(0.05,), fine_steps=(0.05,), refinements=0)
+    ladders = climb(search, features, depth, bases, np.arange(1))
+    points = ladders.points[0, ladders.exists[0]]
+    assert (points[:, 2] == 7).any()
+    assert len(features.settings[0]) == 30
+    # Thirty names at every move of this climb would be 700 alone.
+    assert depth.asked < 400
 
 
 @pytest.mark.parametrize("sloped", [True, False], ids=["sloped", "slopeless"])
