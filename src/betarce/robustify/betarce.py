@@ -111,7 +111,7 @@ class BetaRCE(BaseEstimator):  # type: ignore[misc]
     >>> result
     Result(3 rows: 3 certified)
     >>> print(result[0].certificate)
-    260 of 302 fresh models agree: valid for >= 83.1 % with 90 % confidence
+    268 of 302 fresh models agree: valid for >= 86 % with 90 % confidence
     """
 
     def __init__(

@@ -35,14 +35,10 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The path of each row: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end.
-
-    `sloped` says whether slopes showed the way.
-    """
+    """The path of each row: points (n, moves, d) and depth (n, moves); a row that stopped repeats its end."""
 
     points: FloatArray
     depth: FloatArray
-    sloped: bool
 
 
 class Climb:
@@ -66,7 +62,6 @@ class Climb:
         self._best_settings = np.tile(np.arange(min(_BEST, len(self._columns))), (n, 1))
         self._swept = np.zeros(n, dtype=bool)
         self._since_sweep = np.full(n, _SWEEP_EVERY)
-        self._sloped = False
         self.points, self.depth, self.cost = (part.copy() for part in terrain.asked.start)
 
     def path(self) -> Path:
@@ -80,13 +75,12 @@ class Climb:
             active = self._move(active)
             path.append(self.points.copy())
             depths.append(self.depth.copy())
-        return Path(np.stack(path, axis=1), np.stack(depths, axis=1), self._sloped)
+        return Path(np.stack(path, axis=1), np.stack(depths, axis=1))
 
     def _move(self, rows: IntArray) -> IntArray:
         """Move every row that can gain; give those that may gain again."""
         slopes = self._ground.slopes(rows, self.points[rows])
         if slopes is not None:
-            self._sloped = True
             return self._take_best(rows, self._sloped_moves(rows, slopes), self._all_settings(rows), slopes)[0]
         due = self._since_sweep[rows] >= _SWEEP_EVERY
         new = ~self._swept[rows]

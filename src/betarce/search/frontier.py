@@ -15,7 +15,7 @@ from betarce.arrays import FloatArray, IntArray
 from betarce.checks import check_whole, is_number, is_one_of
 from betarce.errors import InvalidInput
 from betarce.features import Norm
-from betarce.search import approach, between, rungs
+from betarce.search import approach, rungs
 from betarce.search.climbing import Climb, Steps
 from betarce.search.cost import Cost
 from betarce.search.growing_spheres import GrowingSpheresSearch
@@ -140,8 +140,6 @@ class FrontierSearch:
         ladders = ground.asked.ladders()
         if levels is not None or anchors is None:
             return ladders
-        if path.sloped:
-            ladders = between.fill(ground, ladders)
         return approach.extend(ground, approach.extend(ground, ladders, anchors[:, 0]), anchors[:, -1])
 
 

@@ -6,7 +6,7 @@ from betarce.arrays import BoolArray, FloatArray, IntArray
 from betarce.search.climbing import Path
 from betarce.search.terrain import Terrain
 
-_TRIES, _TRIES_SLOPED = 3, 2  # points on the way between two levels, for each rung
+_TRIES = 3  # points on the way between two levels, for each rung
 _MARGIN = 0.03  # of the depth above the last point: rungs aim at so much more than their level
 _HALVINGS = 4  # of how far a feature goes back
 _TOGETHER = (1.0, 0.5)  # shares of what each feature may go back alone, for all of them at once
@@ -27,7 +27,7 @@ def place(ground: Terrain, path: Path) -> None:
     level = levels[rows, k]
     aim = level + _MARGIN * (level - below)
     left, right = np.zeros(len(rows)), np.ones(len(rows))
-    for _ in range(_TRIES_SLOPED if path.sloped else _TRIES):
+    for _ in range(_TRIES):
         part = np.clip((aim - below) / np.maximum(above - below, 1e-12), 0.02, 0.98)
         share = np.round(left + part * (right - left), _DIGITS)
         depth = ground.asked.try_(rows, ground.features.blend(end, start, 1 - share[:, None]))
