@@ -89,7 +89,8 @@ class Answering:
         ladders = self._ladders(batch)
         if batch.post_hoc:
             return batch, ladders
-        return replace(batch, based=with_lowest_rungs(batch.based, ladders, batch.targets, self.problem)), ladders
+        based = with_lowest_rungs(batch.based, ladders, batch.originals, batch.targets, self.problem)
+        return replace(batch, based=based), ladders
 
     def _ladders(self, batch: Batch) -> Ladders:
         task, targets, open_ = batch.task, batch.targets, batch.searchable

@@ -44,19 +44,31 @@ def with_fallback(
     return _with_points(based, helped, other.points[helped], based.n_evaluations + other.n_evaluations), notes
 
 
-def with_lowest_rungs(based: Explained, ladders: Ladders, targets: BoolArray, problem: Problem) -> Explained:
-    """Take the rung closest to the person where no base was found: it is a plain counterfactual too."""
-    lost = np.flatnonzero(~based.found & ladders.exists.any(axis=1))
-    if not lost.size:
+def with_lowest_rungs(
+    based: Explained, ladders: Ladders, originals: FloatArray, targets: BoolArray, problem: Problem
+) -> Explained:
+    """Take the rung closest to the person where it is closer than the base: it is a plain counterfactual too.
+
+    So what is shown for contrast is never farther than the certified point, and there is a base where none was found.
+    """
+    candidates = np.flatnonzero(ladders.exists.any(axis=1))
+    last = ladders.exists.shape[1] - 1 - ladders.exists[candidates, ::-1].argmax(axis=1)
+    rungs = ladders.points[candidates, last]
+
+    def effort(points: FloatArray) -> FloatArray:
+        gaps = problem.features.gaps(points, originals[candidates])
+        return np.asarray((gaps * problem.features.weight).sum(axis=1))
+
+    closer = ~based.found[candidates] | (effort(rungs) < effort(based.points[candidates]))
+    candidates, rungs = candidates[closer], rungs[closer]
+    if not candidates.size:
         return based
-    last = ladders.exists.shape[1] - 1 - ladders.exists[lost, ::-1].argmax(axis=1)
-    rungs = ladders.points[lost, last]
-    good = problem.is_target(rungs, targets[lost])
-    return _with_points(based, lost[good], rungs[good], based.n_evaluations)
+    good = problem.is_target(rungs, targets[candidates])
+    return _with_points(based, candidates[good], rungs[good], based.n_evaluations)
 
 
 def _with_points(based: Explained, rows: IntArray, points: FloatArray, n_evaluations: IntArray) -> Explained:
-    """Give points to rows that had none."""
+    """Give some rows other points."""
     all_points, found = based.points.copy(), based.found.copy()
     all_points[rows], found[rows] = points, True
     reasons = list(based.reasons)
