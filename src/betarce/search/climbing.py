@@ -53,7 +53,8 @@ class Climb:
     """
 
     def __init__(self, terrain: Terrain, steps: Steps, max_moves: int) -> None:
-        self._ground, self._steps, self._max_moves = terrain, steps, max_moves
+        self._ground, self._max_moves = terrain, max_moves
+        self._sweep_steps, self._fine_steps, self._slope_steps = (np.array(lengths) for lengths in steps)
         n, d = terrain.starts.shape
         self._columns, self._values = terrain.features.settings
         # What sweeps over all features showed, where depth has no slopes: which way each rises, which are the best.
@@ -98,7 +99,7 @@ class Climb:
         if not rows.size:
             return rows
         columns = self._some_features(rows)
-        moves = self._both_ways(columns) if both_ways else self._known_ways(rows, columns, self._steps.sweep)
+        moves = self._both_ways(columns) if both_ways else self._known_ways(rows, columns, self._sweep_steps)
         depth, cost = self.depth[rows], self.cost[rows]
         moved, tried = self._take_best(rows, moves, self._all_settings(rows), None)
         if tried is not None:
@@ -134,28 +135,30 @@ class Climb:
         """
         ground = self._ground
         spreads = ground.cost.share > (_SPREADING if slopes is None else 0)
-        lengths = np.array(self._steps.sweep if slopes is None else self._steps.sloped)
+        lengths = self._sweep_steps if slopes is None else self._slope_steps
         n_settings = settings.shape[1]
         can = ground.asked.affordable(rows, moves.shape[1] + n_settings + spreads * len(lengths))
-        rows, moves, settings = rows[can], moves[can], settings[can]
-        if not rows.size:
-            return rows, None
+        if not can.all():
+            rows, moves, settings = rows[can], moves[can], settings[can]
+            slopes = None if slopes is None else slopes[can]
+            if not rows.size:
+                return rows, None
         tried = [ground.evaluate(rows, self.points, self.points[rows, None] + moves)]
         if n_settings:
             ends = np.repeat(self.points[rows, None], n_settings, axis=1)
             np.put_along_axis(ends, self._columns[settings][..., None], self._values[settings][..., None], axis=2)
             tried.append(ground.evaluate(rows, self.points, ends))
         if spreads:
-            slopes = _estimated(moves, tried[0][1], self.depth[rows]) if slopes is None else slopes[can]
+            slopes = _estimated(moves, tried[0][1], self.depth[rows]) if slopes is None else slopes
             ends = self.points[rows, None] + self._spread_moves(rows, slopes, lengths)
             tried.append(ground.evaluate(rows, self.points, ends))
         candidates, depth, cost = tried[0]
         if len(tried) > 1:
             candidates, depth, cost = (np.concatenate(parts, axis=1) for parts in zip(*tried, strict=True))
         ratio = _ratios(depth, cost, self.depth[rows], self.cost[rows], ground.top)
-        best = ratio.max(axis=1, keepdims=True)
-        chosen = np.where(ratio >= _GOOD_ENOUGH * best, np.minimum(depth, ground.top), -np.inf).argmax(axis=1)
-        moved = np.flatnonzero(np.isfinite(best[:, 0]))
+        best = ratio.max(axis=1)
+        moved = np.flatnonzero(best > -np.inf)
+        chosen = np.where(ratio >= _GOOD_ENOUGH * best[:, None], np.minimum(depth, ground.top), -np.inf).argmax(axis=1)
         rows, chosen = rows[moved], chosen[moved]
         self.points[rows] = candidates[moved, chosen]
         self.depth[rows], self.cost[rows] = depth[moved, chosen], cost[moved, chosen]
@@ -166,17 +169,17 @@ class Climb:
 
     def _both_ways(self, columns: IntArray) -> FloatArray:
         """Give moves up and down some features of each row, shape (rows, k, d)."""
-        lengths = np.array([*self._steps.sweep, *(-step for step in self._steps.sweep)])
+        lengths = np.concatenate([self._sweep_steps, -self._sweep_steps])
         return self._sized(columns, np.broadcast_to(lengths, (*columns.shape, len(lengths))))
 
-    def _known_ways(self, rows: IntArray, columns: IntArray, lengths: Sequence[float]) -> FloatArray:
+    def _known_ways(self, rows: IntArray, columns: IntArray, lengths: FloatArray) -> FloatArray:
         """Give moves along some features of each row, in the direction that rose before."""
         ways = np.take_along_axis(self._ways[rows], columns, axis=1)
-        return self._sized(columns, ways[..., None] * np.array(lengths))
+        return self._sized(columns, ways[..., None] * lengths)
 
     def _fine_moves(self, rows: IntArray) -> FloatArray:
         """Give moves of many lengths along the few best features."""
-        return self._known_ways(rows, self._best[rows], self._steps.fine)
+        return self._known_ways(rows, self._best[rows], self._fine_steps)
 
     def _all_settings(self, rows: IntArray) -> IntArray:
         return np.broadcast_to(np.arange(len(self._columns)), (len(rows), len(self._columns)))
@@ -191,7 +194,7 @@ class Climb:
         appeal = np.abs(scaled) / ground.cost.weight * np.where(homeward, 1e6, 1.0)
         columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, :_STEEPEST]
         steepest = scaled[np.arange(len(rows))[:, None], columns]
-        return self._sized(columns, np.sign(steepest)[..., None] * np.array(self._steps.sloped))
+        return self._sized(columns, np.sign(steepest)[..., None] * self._slope_steps)
 
     def _sized(self, columns: IntArray, lengths: FloatArray) -> FloatArray:
         """Turn lengths in units of the ranges into moves; a step shorter than the grid would be rounded away."""
