@@ -11,7 +11,8 @@ from betarce.search.terrain import Terrain
 
 _GOOD_ENOUGH = 0.9  # of the best gain for its cost: then the larger step is taken
 _SPREADING = 0.5  # share of L2 from which moves along many features are tried even if slopes must be guessed
-_STEEPEST = 2  # features tried where slopes are known
+_STEEPEST, _STEEPEST_ON_GRID = 2, 4  # features tried where slopes are known
+_COARSE = 0.01  # of a feature's range: from this step on, a slope does not say what a single step is worth
 _MOST_FEATURES = 64  # features tried at once where they are not
 _BEST = 5  # features, and settings, tried between two sweeps over all of them
 _SWEEP_EVERY = 5  # moves
@@ -25,7 +26,7 @@ class Steps(NamedTuple):
     sweep, fine : sequence of float
         Without slopes: of every feature in a sweep, and of the few best ones between two sweeps.
     sloped : sequence of float
-        Where slopes show the way.
+        Where slopes show the way, and all features move freely.
     """
 
     sweep: Sequence[float]
@@ -55,6 +56,10 @@ class Climb:
     def __init__(self, terrain: Terrain, steps: Steps, max_moves: int) -> None:
         self._ground, self._max_moves = terrain, max_moves
         self._sweep_steps, self._fine_steps, self._slope_steps = (np.array(lengths) for lengths in steps)
+        features = terrain.features
+        self._steepest = _STEEPEST
+        if features.any_nominal or (features.unit >= _COARSE * features.scale).any():
+            self._steepest, self._slope_steps = _STEEPEST_ON_GRID, self._sweep_steps
         n, d = terrain.starts.shape
         self._columns, self._values = terrain.features.settings
         # What sweeps over all features showed, where depth has no slopes: which way each rises, which are the best.
@@ -192,7 +197,7 @@ class Climb:
         homeward = (ground.starts[rows] - self.points[rows]) * scaled > 0
         # A move towards the base costs less than nothing, so its slope counts for more than any other.
         appeal = np.abs(scaled) / ground.cost.weight * np.where(homeward, 1e6, 1.0)
-        columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, :_STEEPEST]
+        columns = np.argsort(-np.where(ahead > 0, appeal, -1.0), axis=1, kind="stable")[:, : self._steepest]
         steepest = scaled[np.arange(len(rows))[:, None], columns]
         return self._sized(columns, np.sign(steepest)[..., None] * self._slope_steps)
 

@@ -41,7 +41,7 @@ class FrontierSearch:
     fine_steps : tuple of float
         The same for the few best features, which are tried again between two sweeps over all of them.
     slope_steps : tuple of float
-        The same where slopes show the way: fewer are enough.
+        The same where slopes show the way and no feature is a name or moves in coarse steps: fewer are enough.
     max_climbs : int
         Maximum number of moves from the base to the deepest rung.
     refinements : int
