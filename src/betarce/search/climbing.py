@@ -35,9 +35,7 @@ class Climb:
     max_moves : int
     """
 
-    def __init__(
-        self, terrain: Terrain, steps: Sequence[float], slope_steps: Sequence[float], max_moves: int
-    ) -> None:
+    def __init__(self, terrain: Terrain, steps: Sequence[float], slope_steps: Sequence[float], max_moves: int) -> None:
         self._ground, self._max_moves = terrain, max_moves
         self._steps, self._slope_steps = np.array(steps), np.array(slope_steps)
         n, d = terrain.starts.shape
