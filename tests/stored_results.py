@@ -61,7 +61,7 @@ def item(features, points, status="certified", name=0, target="yes", seed=0, **p
         "features": features,
         "points": {"original": original, "base": base if status in BASED else None, "robust": robust},
         "runtime_s": float(rng.random()),
-        "base_agree": 5 if votes else None,
+        "base_agree": (sum(votes) if robust is None or (base == robust).all() else 5) if votes else None,
         "ladder": ladder,
     }
     return RobustCounterfactual(**(fields | parts))

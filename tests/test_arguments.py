@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import betarce as brce
 from betarce import explainers, metrics
-from betarce.errors import BetarceError
+from betarce.errors import BetarceError, InvalidInput
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({"a": RNG.integers(0, 12, 40), "b": RNG.normal(size=40).round(2)})
@@ -162,6 +162,40 @@ def test_arguments_after_fit_of_the_wrong_kind_ended_in_errors_of_python(fitted)
         [value for value in ODD if type(value) not in (int, bool)],
     )
     only_own_errors(lambda value: brce.load("/nowhere/run", trust=value))
+
+
+def compared(**arguments):
+    options = {"n_audit": 4, "delta": 0.6, "confidence": 0.7, "random_state": 0, "n_jobs": 1, "verbose": -1}
+    given = {"methods": ["nearest"], "model": LogisticRegression(), "space": "bootstrap", "X_train": TABLE}
+    return brce.compare(**{**given, "y_train": LABELS, "rows": TABLE[:2], **options, **arguments})
+
+
+COMPARISONS = {
+    "methods": lambda v: compared(methods=v),
+    "a method": lambda v: compared(methods=[v]),
+    "a named method": lambda v: compared(methods=[("mine", v)]),
+    "the name of a method": lambda v: compared(methods=[(v, "nearest")]),
+    "base": lambda v: compared(base=v),
+    "features": lambda v: compared(features=v),
+    "delta": lambda v: compared(delta=v),
+    "grids": lambda v: compared(grids=v),
+    "a grid": lambda v: compared(methods=["face"], grids={"face": v}),
+    "values of a grid": lambda v: compared(methods=["face"], grids={"face": {"fraction": v}}),
+    "a parameter of a grid": lambda v: compared(methods=["face"], grids={"face": {"x": [v]}}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_of_the_wrong_kind_ended_in_errors_of_python(name):
+    only_own_errors(COMPARISONS[name])
+
+
+def test_a_grid_without_end_is_refused_before_anything_is_trained():
+    with pytest.raises(
+        InvalidInput, match=r"`grids` must give 1 to 10,000 configurations for each method; got 1,000,0"
+    ):
+        compared(methods=["face"], grids={"face": dict.fromkeys("abcdef", range(10))})
 
 
 def test_measures_of_the_wrong_kind_ended_in_errors_of_python(fitted):

@@ -203,6 +203,13 @@ def test_half_precision_is_refused_since_certified_points_would_be_rounded(colum
         FeatureSpace.infer(pd.DataFrame({"x": values}))
 
 
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="this machine has no longer numbers")
+def test_numbers_longer_than_a_float_are_refused_since_no_answer_about_them_can_be_saved():
+    values = np.array([0.5, 1.5, 2.0], dtype=np.longdouble)
+    with pytest.raises(InvalidInput, match=r"column 'x' is of type float(96|128)\. Cast it first"):
+        FeatureSpace.infer(pd.DataFrame({"x": values}))
+
+
 def test_decimals_are_refused_and_not_taken_for_names():
     from decimal import Decimal
 

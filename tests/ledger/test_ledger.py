@@ -28,10 +28,13 @@ def ledger(tmp_path, clock):
 def edit(ledger_path, *statements):
     """Change a ledger behind its back, triggers and all, as whoever has the file can."""
     connection = sqlite3.connect(ledger_path)
-    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+    triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for name, _ in triggers:
         connection.execute(f"DROP TRIGGER {name}")
     for statement in statements:
         connection.execute(statement)
+    for _, sql in triggers:
+        connection.execute(sql)
     connection.commit()
     connection.close()
 

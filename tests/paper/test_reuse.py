@@ -119,13 +119,34 @@ def test_a_file_that_changes_under_a_run_is_refused(full, tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    [b"no gzip", gzip.compress(b"a,b\n1,2\n", mtime=0), gzip.compress(b"\xff", mtime=0)],
-    ids=["no gzip", "no records", "no text"],
+    [
+        b"no gzip",
+        gzip.compress(b"a,b\n1,2\n", mtime=0),
+        gzip.compress(b"\xff", mtime=0),
+        gzip.compress(b"a,b\n" * 999, mtime=0)[:10] + b"\xff" * 40,
+        gzip.compress(b"a,b\n" * 999, mtime=0)[:-12],
+        gzip.compress(b'a,"' + b"b" * 200_000, mtime=0),
+    ],
+    ids=["no gzip", "no records", "no text", "damaged", "cut off", "a long value"],
 )
 def test_what_is_no_file_of_records_is_refused(full, content, tmp_path):
     copy = changed_copy(full[2], tmp_path, lambda records: records)
     copy.write_bytes(content)
     with pytest.raises(CorruptFile, match="The records to reuse"):
+        rerun_cell(full, copy)
+
+
+def test_records_that_unfold_to_too_much_are_refused(full, tmp_path, monkeypatch):
+    copy = changed_copy(full[2], tmp_path, lambda records: records)
+    copy.write_bytes(gzip.compress(b"0" * 10_000_000, mtime=0))
+    monkeypatch.setattr("betarce.paper.reuse.MOST_BYTES", 1_000_000)
+    with pytest.raises(CorruptFile, match="The records to reuse unfold to more than 1,000,000 bytes"):
+        rerun_cell(full, copy)
+
+
+def test_a_line_of_records_that_cannot_be_read_is_said(full, tmp_path):
+    copy = changed_copy(full[2], tmp_path, lambda records: records.assign(row="many"))
+    with pytest.raises(CorruptFile, match="have a line that cannot be read: invalid literal"):
         rerun_cell(full, copy)
 
 

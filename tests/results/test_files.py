@@ -420,6 +420,39 @@ def test_a_row_without_an_answer_is_no_place_for_forgery_either(row, edit, reaso
         Result.from_json(forged(edit, row))
 
 
+def twice(edit):
+    """Forge the first row of a file that has it twice."""
+    document = copy.deepcopy(unseal(TEXT))
+    rows = [copy.deepcopy(document["rows"][0]), copy.deepcopy(document["rows"][0])]
+    edit(rows[0])
+    for row in rows:
+        row["certificate"].pop("digest")
+        row["certificate"]["digest"] = digest(row["certificate"])
+    return seal({**document, "rows": rows})
+
+
+def other_votes(row):
+    with_guarantee(8, 9)(row)
+    row["votes"] = [False] + [True] * 8
+    row["ladder"][0][:2] = [8, 8]
+
+
+def test_two_counts_of_votes_about_one_point_are_refused():
+    Result.from_json(twice(lambda row: None))
+    with pytest.raises(CorruptFile, match=r"row 1 .*its members vote otherwise than in row 0 about the same point"):
+        Result.from_json(twice(other_votes))
+
+
+def test_another_count_of_votes_for_a_base_that_is_the_answer_is_refused():
+    def edit(row):
+        row["points"]["base"], row["base"] = row["points"]["robust"], row["robust"]
+        row["distance_to_base"] = 0.0
+
+    Result.from_json(forged(everything(edit, lambda row: row.update(base_agree=9))))
+    with pytest.raises(CorruptFile, match=r"row 0 .*5 and 9 agree with its base"):
+        Result.from_json(forged(edit))
+
+
 def test_what_held_for_one_row_alone_is_kept_and_checked():
     freed = {"age": brce.between(0, 200)}
     rules = {"age": brce.immutable()}

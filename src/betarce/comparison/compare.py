@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from betarce.comparison.forms import FORMS
-from betarce.comparison.grids import Grid, check_grids
+from betarce.comparison.grids import Grid, check_grids, configurations
 from betarce.comparison.scores import MEANS, ExplainedRows
-from betarce.comparison.tuning import TUNING_MEMBERS, OtherMethods, answer_of
+from betarce.comparison.tuning import TUNING_MEMBERS, OtherMethods, answer_of, configured
 from betarce.errors import InvalidInput
 from betarce.explainers import EXPLAINERS, check_explainer
 from betarce.explainers.protocol import NeedsLibrary
@@ -195,6 +195,9 @@ def compare(
     """
     chosen_methods = _named(methods)
     grid_of = check_grids(grids, chosen_methods)
+    for name, grid in grid_of.items():
+        for parameters in configurations(grid):
+            configured(chosen_methods[name], parameters)  # refused before anything is trained
     settings: dict[str, Any] = {
         "delta": delta,
         "confidence": confidence,
@@ -247,6 +250,8 @@ def _paper(ours: BetaRCE, settings: Mapping[str, Any]) -> BetaRCE:
 def _named(methods: Iterable[Any]) -> dict[str, Any]:
     if isinstance(methods, str):
         methods = [methods]
+    if not isinstance(methods, Iterable) or isinstance(methods, (bytes, Mapping)) or getattr(methods, "ndim", 1) != 1:
+        raise InvalidInput(f"`methods` must be a list of methods, each by name or as an explainer; got {methods!r}.")
     chosen: dict[str, Any] = {}
     for method in methods:
         name, value = method if isinstance(method, tuple) and len(method) == 2 else (None, method)
@@ -254,7 +259,9 @@ def _named(methods: Iterable[Any]) -> dict[str, Any]:
             raise InvalidInput(
                 f"`methods` names {value!r}, which is unknown. Known: {', '.join((*FORMS, *EXPLAINERS))}."
             )
-        checked = None if value in FORMS else check_explainer(value)
+        if value is None or (name is not None and not _is_name(name)):
+            raise InvalidInput(f"`methods` must be methods, or pairs of a name and a method; got {method!r}.")
+        checked = None if isinstance(value, str) and value in FORMS else check_explainer(value)
         if isinstance(checked, NeedsLibrary):
             checked.library()  # a missing library is found before anything is trained
         if not isinstance(value, str):
@@ -266,3 +273,8 @@ def _named(methods: Iterable[Any]) -> dict[str, Any]:
     if not chosen:
         raise InvalidInput("`methods` must name at least one method; got none.")
     return chosen
+
+
+def _is_name(name: Any) -> bool:
+    # Seeds are derived from names, and a lone surrogate has no bytes.
+    return isinstance(name, str) and bool(name) and name.encode("utf-8", "ignore").decode() == name

@@ -1,14 +1,20 @@
 """Which parameters of a method are tried when it is tuned."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
+
+import numpy as np
 
 from betarce.comparison.forms import FORMS
 from betarce.errors import InvalidInput
 
 Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values to try."""
+
+MOST_CONFIGURATIONS = 10_000
+"""Most configurations of one method that are tried."""
 
 PAPER_GRIDS: dict[str, Grid] = {
     # The appendix also varies DiCE's diversity weight, which only its gradient method reads.
@@ -56,10 +62,34 @@ def check_grids(grids: str | Mapping[str, Grid] | None, methods: Mapping[str, An
             for name, method in methods.items()
             if isinstance(method, str) and method in PAPER_GRIDS
         }
+    if not isinstance(grids, Mapping):
+        raise InvalidInput(f"`grids` must be 'paper', a mapping of method to grid, or None; got {grids!r}.")
     unknown = [name for name in grids if name not in methods]
     if unknown:
         raise InvalidInput(f"`grids` names {unknown[0]!r}, which is not compared. Compared: {', '.join(methods)}.")
     ours = [name for name in grids if methods[name] in FORMS]
     if ours:
         raise InvalidInput(f"`grids` names {ours[0]!r}, which has nothing to tune: delta and confidence say it all.")
-    return dict(grids)
+    return {name: _checked(grid, name) for name, grid in grids.items()}
+
+
+def _checked(grid: Any, method: str) -> Grid:
+    """Refuse what is no grid, or has no end of configurations."""
+    lists = grid.values() if isinstance(grid, Mapping) else ()
+    right = all(
+        isinstance(values, (Sequence, np.ndarray))
+        and not isinstance(values, (str, bytes))
+        and getattr(values, "ndim", 1)
+        for values in lists
+    )
+    if not lists or not right or not all(isinstance(name, str) for name in grid):
+        raise InvalidInput(
+            "`grids` must have a list of values for each parameter, such as {'face': {'fraction': [0.1, 0.3]}}; "
+            f"got {grid!r} for {method!r}."
+        )
+    n = math.prod(len(values) for values in lists)
+    if not 0 < n <= MOST_CONFIGURATIONS:
+        raise InvalidInput(
+            f"`grids` must give 1 to {MOST_CONFIGURATIONS:,} configurations for each method; got {n:,} for {method!r}."
+        )
+    return {name: list(values) for name, values in grid.items()}

@@ -265,7 +265,7 @@ def is_object(dtype: Any) -> bool:
 
 def check_precision(dtype: str, name: Hashable) -> None:
     """Refuse numbers that a float cannot stand for: what is certified would not be what is handed out."""
-    if dtype.lower().startswith(("decimal", "float16", "halffloat")):
+    if dtype.lower().startswith(("decimal", "float16", "halffloat", "float96", "float128")):
         raise InvalidInput(
             f"`X` must hold whole numbers, float32 or float64; column {name!r} is of type {dtype}. Cast it first."
         )

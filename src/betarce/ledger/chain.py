@@ -13,6 +13,8 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fal
 NO_CONTENT = ""
 """The commitment of an entry that has no content beside the chain."""
 
+SALT_BYTES = 32
+
 
 def canonical(document: Any) -> str:
     """Write plain data in the one form that digests are taken of."""
@@ -37,7 +39,7 @@ def joint_digest(*parts: bytes) -> str:
 
 def new_salt() -> bytes:
     """Draw what makes a commitment impossible to guess: 32 random bytes."""
-    return secrets.token_bytes(32)
+    return secrets.token_bytes(SALT_BYTES)
 
 
 def commitment(salt: bytes, *parts: bytes) -> str:
@@ -89,11 +91,6 @@ class Entry:
     commitment: str
     previous: str
     digest: str
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The body, read."""
-        return dict(json.loads(self.body))
 
 
 def link(

@@ -8,7 +8,7 @@ from typing import Literal
 from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
-from betarce.ledger.envelope import Envelope, read_envelope
+from betarce.ledger.envelope import Envelope, check_in_toto, read_envelope
 from betarce.ledger.keys import PublicKey
 from betarce.ledger.statement import Statement, read_statement
 from betarce.posterior import Certificate
@@ -134,6 +134,7 @@ def _of_statements(lines: Sequence[str], keys: Sequence[PublicKey]) -> Claims:
 
 
 def _of_statement(envelope: Envelope, keys: Sequence[PublicKey]) -> Claim:
+    check_in_toto(envelope)
     statement = read_statement(envelope.payload)
     if keys:
         envelope.check_signatures(keys)

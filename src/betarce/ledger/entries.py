@@ -10,21 +10,25 @@ import betarce
 from betarce.errors import CorruptFile
 from betarce.ledger import moments
 from betarce.ledger.chain import NO_CONTENT, Entry, Head, canonical, link, sha256
+from betarce.ledger.contents import read_entry, read_facts
 
 _SKEW = timedelta(minutes=1)
+_MOST_ENTRIES = 2**63  # what SQLite can number
 _COLUMNS = "seq, kind, promise, at, body, commitment, previous, digest"
 
 
 def last_entry(connection: sqlite3.Connection) -> Entry | None:
     """Give the entry at the end of the chain."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY seq DESC LIMIT 1").fetchone()
-    return None if row is None else Entry(*row)
+    return None if row is None else read_entry(row)
 
 
 def entry_at(connection: sqlite3.Connection, seq: int) -> Entry | None:
     """Give the entry with a number."""
+    if not 0 < seq < _MOST_ENTRIES:
+        return None
     row = connection.execute(f"SELECT {_COLUMNS} FROM entries WHERE seq = ?", (seq,)).fetchone()
-    return None if row is None else Entry(*row)
+    return None if row is None else read_entry(row)
 
 
 def is_behind(at: str, before: str) -> bool:
@@ -81,7 +85,7 @@ def read_head(connection: sqlite3.Connection) -> Head:
     first, last = entry_at(connection, 1), last_entry(connection)
     if first is None or last is None or first.kind != "opened":
         raise CorruptFile("its chain has no beginning")
-    return Head(str(first.facts["ledger"]), last.seq, last.digest, last.at)
+    return Head(str(read_facts(first.kind, first.body)["ledger"]), last.seq, last.digest, last.at)
 
 
 def put_document(connection: sqlite3.Connection, document: Mapping[str, Any]) -> str:

@@ -98,6 +98,12 @@ class Envelope:
         return [{"keyid": each.keyid, "sig": base64.b64encode(each.sig).decode()} for each in self.signatures]
 
 
+def check_in_toto(envelope: Envelope) -> None:
+    """Refuse an envelope whose signatures are over content of another kind than statements."""
+    if envelope.kind != IN_TOTO:
+        raise CorruptFile(f"its `payloadType` is {envelope.kind!r}, not {IN_TOTO!r}")
+
+
 def read_envelope(document: Any) -> Envelope:
     """Read an envelope from plain data, or from its JSON text.
 
@@ -115,6 +121,8 @@ def read_envelope(document: Any) -> Envelope:
     match data:
         case {"payload": str(payload), "payloadType": str(kind), "signatures": list(signatures)} if len(data) == 3:
             found = tuple(_signature(each) for each in signatures)
+            if not (kind.isascii() and kind.isprintable()):
+                raise CorruptFile("its `payloadType` is no media type")
             return Envelope(_decoded(payload, "`payload`"), kind, found)
     raise CorruptFile("it is not a DSSE envelope: that has `payload`, `payloadType` and `signatures`, and nothing else")
 

@@ -14,6 +14,11 @@ def close_promises(
 ) -> None:
     """Put on record that promises were withdrawn, honoured or referred; all of them or none."""
     for promise in promises:
+        if promise.erased and reason:
+            raise InvalidInput(
+                f"`reason` must be empty for what was erased: nothing more is written down about {promise.id}. Nothing "
+                "was recorded."
+            )
         if promise.state not in OPEN:
             raise InvalidInput(
                 f"`promise` must be open to be {kind}; {promise.id} is {promise.state} already. Nothing was recorded."

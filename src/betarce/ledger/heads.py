@@ -10,7 +10,7 @@ from betarce.errors import CorruptFile, InvalidInput
 from betarce.ledger import moments
 from betarce.ledger.chain import Head, canonical
 from betarce.ledger.entries import entry_at
-from betarce.ledger.envelope import Envelope, read_envelope
+from betarce.ledger.envelope import Envelope, check_in_toto, read_envelope
 from betarce.ledger.integrity import Integrity, Problem
 from betarce.ledger.keys import PublicKey, SigningKey
 from betarce.ledger.statement import STATEMENT
@@ -60,6 +60,7 @@ def load_head(path: str | os.PathLike[str], *, keys: Sequence[PublicKey] = ()) -
     """
     try:
         envelope = read_envelope(read_text(path, most=MOST_BYTES_BY_HAND))
+        check_in_toto(envelope)
         if keys:
             envelope.check_signatures(keys)
         return _head(parse_json(envelope.payload.decode("ascii", "backslashreplace")))

@@ -1,15 +1,22 @@
 """Is a ledger what it was when it was written? The whole chain again, entry by entry."""
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from betarce.ledger.chain import NO_CONTENT, Entry, Head, commitment, digest_of, joint_digest, sha256
+from betarce.errors import CorruptFile
+from betarce.ledger.agreement import Record, Story, problems_of
+from betarce.ledger.chain import NO_CONTENT, SALT_BYTES, Entry, Head, commitment, digest_of, joint_digest, sha256
+from betarce.ledger.contents import read_entry, read_remark
 from betarce.ledger.entries import is_behind
 from betarce.ledger.recording import CONTENT, committed_to
 
 _WIDTH = 8  # columns of an entry
+_DIGEST = re.compile("[0-9a-f]{64}")
+_REMARKED = ("withdrawn", "honoured", "referred")
+_TOGETHER = 1000  # promises whose statements are read at once
 _CONTENT = ", ".join(f"promises.{column}" for column in CONTENT)
 _ALL = (
     "SELECT entries.seq, kind, promise, at, body, commitment, previous, digest, "
@@ -89,23 +96,41 @@ class Integrity:
 
 
 def check_chain(connection: sqlite3.Connection, head: Head) -> Integrity:
-    """Compute every digest and every commitment again."""
+    """Compute every digest and every commitment again, and compare the chain with what lies beside it."""
+    damage = list(_damage(connection))
+    if damage:  # nothing that a damaged file gives can be relied on
+        return Integrity(head, tuple(damage), (), 0)
     erased = {promise for (promise,) in connection.execute(_ERASED)}
-    issued: set[str] = set()
-    problems, notes = list(_loose_ends(connection)), []
+    problems, notes, records = list(_loose_ends(connection)), list[Problem](), list[Record]()
+    story = Story(lambda seq: _outcomes(connection, seq))
     previous: Entry | None = None
     for row in connection.execute(_ALL):
-        entry, beside = Entry(*row[:_WIDTH]), row[_WIDTH:]
-        found = [_link_problem(entry, previous), _content_problem(entry, beside, erased), _sense(entry, issued)]
+        entry, beside = read_entry(row[:_WIDTH]), row[_WIDTH:]
+        found = [_link_problem(entry, previous), _content_problem(entry, beside, erased)]
         if entry.kind == "rechecked" and not found[0]:
             found.append(_outcome_problem(connection, entry))
+        found.append(story.problem(entry))
         problems += [Problem(entry.seq, what) for what in found if what]
-        if previous is not None and is_behind(entry.at, previous.at):
+        if previous is not None and not found[-1] and is_behind(entry.at, previous.at):
             notes.append(
                 Problem(entry.seq, f"its clock ({entry.at}) was behind that of the entry before ({previous.at})")
             )
         previous = entry
-    return Integrity(head, tuple(problems), tuple(notes), len(erased))
+        if beside[0] is not None and not any(found):
+            records.append(Record(entry, beside[0], dict(zip(CONTENT, beside[1:], strict=False))))
+        if len(records) == _TOGETHER:
+            _compare(records, connection, problems, notes)
+    _compare(records, connection, problems, notes)
+    return Integrity(head, tuple(sorted(problems, key=lambda each: each.entry)), tuple(notes), len(erased))
+
+
+def _compare(
+    records: list[Record], connection: sqlite3.Connection, problems: list[Problem], notes: list[Problem]
+) -> None:
+    """Hold promises against their statements, and let go of them."""
+    for seq, what in problems_of(records, connection):
+        (problems if seq else notes).append(Problem(seq, what))
+    records.clear()
 
 
 def _link_problem(entry: Entry, previous: Entry | None) -> str:
@@ -122,6 +147,11 @@ def _link_problem(entry: Entry, previous: Entry | None) -> str:
 def _content_problem(entry: Entry, beside: tuple[Any, ...], erased: set[str]) -> str:
     n = 1 + len(CONTENT)
     (salt, *content), (remark_salt, remark) = beside[:n], beside[n:]
+    of_other_kind = (salt is not None and entry.kind != "issued") or (
+        remark_salt is not None and entry.kind not in _REMARKED
+    )
+    if of_other_kind or not _commits(entry):
+        return f"no {entry.kind!r} entry has such content"
     if salt is None and remark_salt is None:
         if entry.commitment == NO_CONTENT or entry.kind == "rechecked" or entry.promise in erased:
             return ""
@@ -129,21 +159,29 @@ def _content_problem(entry: Entry, beside: tuple[Any, ...], erased: set[str]) ->
     if entry.promise in erased:
         return "its content is still there, though it was erased"
     true = committed_to(salt, content) if salt is not None else commitment(remark_salt, remark.encode())
-    return "" if true == entry.commitment else "its content was changed: it does not match the commitment"
-
-
-def _sense(entry: Entry, issued: set[str]) -> str:
-    """Refuse an event without its promise."""
-    if entry.kind == "issued":
-        issued.add(str(entry.promise))
-    elif entry.promise is not None and entry.promise not in issued:
-        return f"it is about the promise {entry.promise}, which was never issued"
+    if true != entry.commitment or len(remark_salt if salt is None else salt) != SALT_BYTES:
+        return "its content was changed: it does not match the commitment"
+    try:
+        if salt is None:
+            read_remark(remark)
+    except CorruptFile as error:
+        return str(error)
     return ""
 
 
+def _commits(entry: Entry) -> bool:
+    """Say whether an entry commits to content if its kind has content."""
+    if entry.commitment == NO_CONTENT:
+        return entry.kind not in ("issued", "rechecked")
+    return entry.kind in ("issued", "rechecked", *_REMARKED) and _DIGEST.fullmatch(entry.commitment) is not None
+
+
+def _outcomes(connection: sqlite3.Connection, seq: int) -> dict[str, str]:
+    return dict(connection.execute("SELECT promise, outcome FROM outcomes WHERE recheck = ?", (seq,)).fetchall())
+
+
 def _outcome_problem(connection: sqlite3.Connection, entry: Entry) -> str:
-    rows = connection.execute("SELECT promise, outcome FROM outcomes WHERE recheck = ?", (entry.seq,))
-    same = outcomes_digest(dict(rows.fetchall())) == entry.commitment
+    same = outcomes_digest(_outcomes(connection, entry.seq)) == entry.commitment
     return "" if same else "its outcomes were changed: they do not match the commitment"
 
 
@@ -158,6 +196,9 @@ def _loose_ends(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem(0, f"the document {digest[:16]}... was changed: it does not match its digest")
     for table, parent, row, _ in connection.execute("PRAGMA foreign_key_check"):
         yield Problem(0, f"row {row} of {table} refers to something in {parent} that is not there")
+
+
+def _damage(connection: sqlite3.Connection) -> Iterator[Problem]:
     [(verdict,), *_] = connection.execute("PRAGMA quick_check(1)").fetchall()
     if verdict != "ok":
         yield Problem(0, f"the file is damaged: {verdict}")

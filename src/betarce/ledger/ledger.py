@@ -33,7 +33,7 @@ from betarce.ledger.promises import (
     promises_frame,
     promises_to_check,
     read_envelope_of,
-    read_features,
+    read_features_of,
     read_promises,
 )
 from betarce.ledger.recheck import Recheck, check_found, check_recheck, hold_against, write_recheck
@@ -208,7 +208,7 @@ class Ledger:
             else:
                 everyone = read_promises(connection, self._now())
                 chosen = [each for each in everyone if each.state == "broken" and not each.erased]
-            features = {digest: read_features(connection, digest) for digest in {each.features for each in chosen}}
+            features = read_features_of(connection, chosen)
         answers, issued = answers_for(run, chosen, features.__getitem__), self._now()
         terms = Terms(grounds_of(run, answers), versions(), issued, moments.check_expiry(expires, issued), private, key)
         earlier = {i: promise.id for i, promise in enumerate(chosen)}
@@ -283,7 +283,7 @@ class Ledger:
         check_recheck(run, name, deployed, dry_run)
         with self._store.reading() as connection:
             chosen = promises_to_check(connection, self._now())
-            features = {digest: read_features(connection, digest) for digest in {each.features for each in chosen}}
+            features = read_features_of(connection, chosen)
         found = hold_against(chosen, model, run, features.__getitem__, name=name or type(model).__name__)
         return found if dry_run or self._store.read_only else self.record_recheck(found, deployed=deployed)
 
@@ -318,9 +318,9 @@ class Ledger:
 
     def points(self) -> pd.DataFrame:
         """Give the points of the promises that bind as one table, by promise: what another system is to score."""
-        chosen = self.open_promises()
         with self._store.reading() as connection:
-            return points_frame(chosen, lambda digest: read_features(connection, digest))
+            chosen = [each for each in promises_to_check(connection, self._now()) if each.open]
+            return points_frame(chosen, read_features_of(connection, chosen))
 
     def promise(self, promise: str) -> Promise:
         """Give one promise, by its name or the first characters of it."""

@@ -15,8 +15,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from betarce.errors import InvalidInput
+from betarce.errors import CorruptFile, InvalidInput
 from betarce.ledger import moments
+from betarce.ledger.contents import read_facts, read_remark
 from betarce.ledger.promises import Promise, read_promises
 from betarce.safe_text import in_picture, in_terminal
 
@@ -151,10 +152,10 @@ def read_monitor(connection: sqlite3.Connection, at: datetime) -> Monitor:
     for seq, when, body in connection.execute(
         "SELECT seq, at, body FROM entries WHERE kind = 'rechecked' ORDER BY seq"
     ):
-        facts = json.loads(body)
+        facts = read_facts("rechecked", body)
         if facts["deployed"]:
             rows = connection.execute("SELECT promise, outcome FROM outcomes WHERE recheck = ?", (seq,)).fetchall()
-            lines += _lines(seq, moments.read(when), json.loads(facts["model"]), rows, promises)
+            lines += _lines(seq, moments.read(when), read_remark(facts["model"], "model"), rows, promises)
     columns = ["deployment", "model", "at", "promise", "held", "delta", "cohort", "age"]
     frame = pd.DataFrame(lines, columns=columns, dtype=object)
     kinds = {"deployment": int, "held": bool, "delta": float, "age": float}
@@ -167,7 +168,9 @@ def _lines(
     found = []
     for name, outcome in rows:
         if outcome in ("held", "broken"):
-            promise = promises[name]
+            promise = promises.get(name)
+            if promise is None:
+                raise CorruptFile(f"entry {seq} is about the promise {str(name)[:40]}, which was never issued")
             cohort = "(erased)" if promise.erased else promise.cohort
             age = max(0.0, (when - promise.issued).total_seconds() / 86400)
             found.append([seq, model, when, name, outcome == "held", promise.delta, cohort, age])

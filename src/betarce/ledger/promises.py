@@ -1,8 +1,7 @@
 """What is on record, read back: promises with their state, and what happened to them."""
 
-import json
 import sqlite3
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -15,10 +14,12 @@ from betarce.errors import CorruptFile, InvalidInput
 from betarce.features import FeatureSpace
 from betarce.features.stored import from_plain
 from betarce.ledger import moments
+from betarce.ledger.chain import sha256
+from betarce.ledger.contents import check_points, read_content, read_facts, read_remark, read_signatures
 from betarce.ledger.envelope import Envelope, read_envelope
-from betarce.posterior.certificate_fields import read_target
+from betarce.ledger.statement import read_statement
 from betarce.results.frames import as_pandas
-from betarce.storage.values import unplain
+from betarce.storage.documents import parse_json
 
 State = Literal["issued", "broken", "superseded", "honoured", "expired", "withdrawn"]
 OPEN: tuple[State, ...] = ("issued", "broken")
@@ -137,6 +138,13 @@ def promises_to_check(connection: sqlite3.Connection, at: datetime) -> list[Prom
     ]
 
 
+def states_on_record(connection: sqlite3.Connection) -> dict[str, str]:
+    """Give the state of every promise by its entries alone: one that has expired is open until an entry says so."""
+    return dict(
+        connection.execute(f"SELECT promise, kind FROM entries WHERE kind IN ({_STATES}) ORDER BY seq").fetchall()
+    )
+
+
 def read_envelope_of(connection: sqlite3.Connection, promise: Promise) -> Envelope:
     """Give the statement of a promise in its envelope."""
     row = connection.execute(
@@ -145,8 +153,17 @@ def read_envelope_of(connection: sqlite3.Connection, promise: Promise) -> Envelo
     ).fetchone()
     if row is None:
         raise InvalidInput(f"The content of promise {promise.id} was erased; there is no statement any more.")
-    signatures = json.loads(row[1])
-    return read_envelope({**Envelope(row[0].encode()).to_plain(), "signatures": signatures})
+    envelope = stored_envelope(*row)
+    if read_statement(envelope.payload).promise != promise.id:
+        raise CorruptFile(f"the statement of promise {promise.id} is about another promise")
+    return envelope
+
+
+def stored_envelope(statement: Any, signatures: Any) -> Envelope:
+    """Read a statement in its envelope as the ledger stores it."""
+    if not isinstance(statement, str):
+        raise CorruptFile("a statement is no text")
+    return read_envelope({**Envelope(statement.encode()).to_plain(), "signatures": read_signatures(signatures)})
 
 
 def read_features(connection: sqlite3.Connection, digest: str) -> FeatureSpace:
@@ -154,7 +171,23 @@ def read_features(connection: sqlite3.Connection, digest: str) -> FeatureSpace:
     row = connection.execute("SELECT content FROM documents WHERE digest = ?", (digest,)).fetchone()
     if row is None:
         raise CorruptFile("a feature space that promises refer to is missing")
-    return from_plain(json.loads(row[0]))
+    if not isinstance(row[0], str) or sha256(row[0].encode()) != digest:
+        raise CorruptFile("a feature space that promises refer to was changed")
+    return from_plain(parse_json(row[0]))
+
+
+def read_features_of(connection: sqlite3.Connection, promises: Iterable[Promise]) -> dict[str, FeatureSpace]:
+    """Give the feature spaces of promises that are not erased, by digest; refuse points that do not fit theirs."""
+    groups: dict[str, list[FloatArray]] = {}
+    for promise in promises:
+        if promise.point is not None and promise.original is not None:
+            groups.setdefault(promise.features, []).extend([promise.point, promise.original])
+    found = {digest: read_features(connection, digest) for digest in groups}
+    for digest, points in groups.items():
+        if any(point.shape != (len(found[digest]),) for point in points):
+            raise CorruptFile("a point has another number of values than there are columns")
+        check_points(np.array(points), found[digest])
+    return found
 
 
 def promises_frame(promises: list[Promise]) -> pd.DataFrame:
@@ -168,11 +201,11 @@ def promises_frame(promises: list[Promise]) -> pd.DataFrame:
     return frame.assign(**dates).astype({"delta": float, "confidence": float, "erased": bool})
 
 
-def points_frame(promises: list[Promise], features_of: Callable[[str], FeatureSpace]) -> pd.DataFrame:
+def points_frame(promises: list[Promise], features_by: Mapping[str, FeatureSpace]) -> pd.DataFrame:
     """Put promised points in a table in original units, one line each, by the name of the promise."""
     parts = []
     for digest in dict.fromkeys(promise.features for promise in promises):
-        features, group = features_of(digest), [promise for promise in promises if promise.features == digest]
+        features, group = features_by[digest], [promise for promise in promises if promise.features == digest]
         points = np.array([promise.point for promise in group], dtype=np.float64)
         parts.append(as_pandas(features.decode(points), features).set_axis([promise.id for promise in group]))
     frame = pd.concat(parts) if parts else pd.DataFrame()
@@ -187,7 +220,14 @@ def history_frame(connection: sqlite3.Connection, promise: str | None) -> pd.Dat
         (promise,),
     ).fetchall()
     lines = [
-        [seq, moments.read(at), kind, about or "", json.loads(body), "" if text is None else json.loads(text)]
+        [
+            seq,
+            moments.read(at),
+            kind,
+            about or "",
+            dict(read_facts(kind, body)),
+            "" if text is None else read_remark(text),
+        ]
         for seq, at, kind, about, body, text in rows
     ]
     frame = pd.DataFrame(lines, columns=["entry", "at", "kind", "promise", "facts", "remark"], dtype=object)
@@ -196,11 +236,11 @@ def history_frame(connection: sqlite3.Connection, promise: str | None) -> pd.Dat
 
 def _promise(row: tuple[Any, ...], now: str) -> Promise:
     _, promise, at, body, state, name, target, cohort, features, point, original = row
-    facts = json.loads(body)
+    facts = read_facts("issued", body)
     expires = facts["expires"]
     if state in OPEN and expires is not None and expires <= now:
         state = "expired"
-    known = name is not None
+    content = None if name is None else read_content(name, target, cohort, original, point, features)
     return Promise(
         id=promise,
         state=state,
@@ -209,11 +249,6 @@ def _promise(row: tuple[Any, ...], now: str) -> Promise:
         delta=facts["delta"],
         confidence=facts["confidence"],
         identity=facts["identity"],
-        erased=not known,
-        name=unplain(json.loads(name)) if known else None,
-        target=read_target(json.loads(target)) if known else None,
-        cohort=json.loads(cohort) if known else "",
-        point=np.frombuffer(point, dtype="<f8") if known else None,
-        original=np.frombuffer(original, dtype="<f8") if known else None,
-        features=features or "",
+        erased=content is None,
+        **({} if content is None else vars(content)),
     )

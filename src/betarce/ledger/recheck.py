@@ -19,7 +19,7 @@ from betarce.ledger.entries import Appender
 from betarce.ledger.gate import Gate, rank
 from betarce.ledger.integrity import outcomes_digest
 from betarce.ledger.old_and_new import where_models_differ, where_promises_break
-from betarce.ledger.promises import Promise
+from betarce.ledger.promises import OPEN, Promise, states_on_record
 from betarce.ledger.scoring import FeaturesOf, Scores, audit_breaks, score_with_model, score_with_predictions
 from betarce.robustify import BetaRCE
 from betarce.safe_text import in_terminal
@@ -260,6 +260,9 @@ def _old_rows(space: object) -> bool:
 def write_recheck(connection: sqlite3.Connection, appender: Appender, found: Recheck) -> None:
     """Put a re-check on record; what a model in use breaks is broken, and what has expired is expired."""
     outcomes = {promise.id: outcome for promise, outcome in zip(found.promises, found.outcomes, strict=True)}
+    states = states_on_record(connection)
+    if not outcomes.keys() <= states.keys():
+        raise InvalidInput("`found` must be a re-check of this ledger; it is about promises that are not in it.")
     body = {
         "model": canonical(found.model),
         "deployed": found.deployed,
@@ -272,9 +275,11 @@ def write_recheck(connection: sqlite3.Connection, appender: Appender, found: Rec
         "INSERT INTO outcomes (recheck, promise, outcome) VALUES (?, ?, ?)",
         [(entry.seq, promise, outcome) for promise, outcome in outcomes.items()],
     )
-    for promise, outcome in zip(found.promises, found.outcomes, strict=True):
-        if outcome == "expired" or (found.deployed and outcome == "broken" and promise.state == "issued"):
-            appender.append(outcome, promise.id, {"recheck": entry.seq})
+    for promise, outcome in outcomes.items():
+        # Others may have closed it since it was read: what was withdrawn is never open again.
+        state = states[promise]
+        if (outcome == "expired" and state in OPEN) or (found.deployed and outcome == "broken" and state == "issued"):
+            appender.append(outcome, promise, {"recheck": entry.seq})
 
 
 def _case(name: str, classname: str, kind: str, text: str) -> str:

@@ -19,6 +19,7 @@ from betarce.ledger.chain import canonical, commitment, joint_digest, new_salt, 
 from betarce.ledger.entries import Appender, put_document
 from betarce.ledger.envelope import Envelope
 from betarce.ledger.keys import SigningKey
+from betarce.ledger.promises import OPEN, states_on_record
 from betarce.ledger.statement import make_statement
 from betarce.posterior import Certificate
 from betarce.posterior.certificate_fields import plain_target
@@ -173,6 +174,7 @@ def write_promises(
     """
     for document in documents:
         put_document(connection, document)
+    _check_earlier(connection, drafts)
     names = []
     for draft in drafts:
         twin = None if draft.supersedes else connection.execute(_OPEN_TWIN, (draft.content[-1],)).fetchone()
@@ -183,6 +185,17 @@ def write_promises(
         if draft.supersedes is not None:
             appender.append("superseded", draft.supersedes, {"by": draft.promise})
     return names
+
+
+def _check_earlier(connection: sqlite3.Connection, drafts: Sequence[Draft]) -> None:
+    """Refuse to take the place of what others have closed since it was read."""
+    earlier = [draft.supersedes for draft in drafts if draft.supersedes is not None]
+    states = states_on_record(connection) if earlier else {}
+    closed = next((promise for promise in earlier if states[promise] not in OPEN), None)
+    if closed is not None:
+        raise InvalidInput(
+            f"`promises` must be open to be repaired; {closed} is {states[closed]} by now. Nothing was recorded."
+        )
 
 
 def committed_to(salt: bytes, content: Sequence[str | bytes]) -> str:

@@ -6,8 +6,10 @@ the chain stays valid. The database itself refuses every change but an erasure t
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 
 from betarce.errors import CorruptFile
 
@@ -152,6 +154,42 @@ def check_version(version: int, migrations: Sequence[Migration] = MIGRATIONS) ->
             f"it has version {version} of the tables, and this version of betarce knows up to {newest}. Upgrade "
             "betarce to use it; nothing in it was touched"
         )
+
+
+def check_tables(connection: sqlite3.Connection, version: int, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Refuse a database whose tables, views and triggers are not exactly those that betarce makes.
+
+    A view in place of a table can compute for ever, and a trigger of somebody else runs with every promise recorded.
+
+    Raises
+    ------
+    CorruptFile
+        With the first that differs.
+    """
+    made = _tables_of(tuple(migration for migration in migrations if migration.version <= version))
+    found = dict(_tables(connection))
+    for name in sorted(made.keys() | found.keys()):
+        if made.get(name) != found.get(name):
+            what = "is missing" if name not in found else "was changed" if name in made else "was added"
+            raise CorruptFile(f"its tables are not those of a ledger: {name[:80]!r} {what}. Restore it from a copy")
+
+
+@lru_cache
+def _tables_of(migrations: tuple[Migration, ...]) -> dict[str, tuple[str, str, str]]:
+    """Give what a new database has after some migrations."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, migrations)
+        return dict(_tables(connection))
+
+
+def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Give everything in a database by its name: its kind, its table, and its SQL with single spaces.
+
+    What `ANALYZE` counts is left out: it says nothing of the content.
+    """
+    for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"):
+        if not str(name).startswith("sqlite_stat"):
+            yield str(name), (str(kind), str(table), " ".join(str(sql).split()))
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> int:

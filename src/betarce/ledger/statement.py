@@ -5,17 +5,22 @@ know that nobody wrote the whole statement anew needs a signature (see `betarce.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
+from betarce.arrays import FloatArray
 from betarce.errors import CorruptFile, InvalidInput
 from betarce.ledger import moments
 from betarce.ledger.chain import canonical, commitment, sha256
 from betarce.posterior import Certificate, percent
 from betarce.posterior.certificate import from_plain, to_plain
+from betarce.posterior.certificate_fields import fingerprint
 from betarce.storage.documents import parse_json
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -295,6 +300,8 @@ def _check_adds_up(statement: Statement, document: Mapping[str, Any]) -> None:
         raise CorruptFile(f"`certificate` certifies nothing: {vote}")
     if statement.point is not None and not statement.is_of(statement.point):
         raise CorruptFile("`subject` is not the digest of `point`")
+    if statement.point is not None and vote.point != fingerprint(_exact(statement.point)):
+        raise CorruptFile("`certificate` is not for `point`")
     if (statement.point is None) != (vote.point == ""):
         raise CorruptFile("`certificate` and `point` do not agree on whether the point is told")
     if statement.expires is not None and statement.expires <= statement.issued:
@@ -304,6 +311,16 @@ def _check_adds_up(statement: Statement, document: Mapping[str, Any]) -> None:
         stated = document["subject"] if name == "subject" else document["predicate"][name]
         if part != stated:
             raise CorruptFile(f"`{name}` does not follow from the rest of the statement")
+
+
+def _exact(point: Mapping[str, Any]) -> FloatArray:
+    """Read the exact form of a point; a missing value is null."""
+    values = point["exact"]
+    if not isinstance(point["values"], dict) or not isinstance(values, list):
+        raise CorruptFile("`point` must have names and values, and a list of numbers")
+    if not all(value is None or type(value) is float for value in values):
+        raise CorruptFile("`point` must have numbers, or null, in its exact form")
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def _text(predicate: Mapping[str, Any], name: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from betarce.checks import check_flag, is_number
 from betarce.errors import BetarceError, CorruptFile, InvalidInput, NotWritten
-from betarce.ledger.schema import MIGRATIONS, Migration, check_version, migrate, version_of
+from betarce.ledger.schema import MIGRATIONS, Migration, check_tables, check_version, migrate, version_of
 from betarce.storage.files import check_path
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -23,6 +23,8 @@ _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _PRIMARY = 0xFF  # SQLite adds details to an error's code above its lowest byte
 _PAUSE = 0.01
 MOST_SECONDS = 86_400
+MOST_BYTES = 2**26
+"""Most bytes of one value: the feature space of a table with a million names takes half of it."""
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -119,9 +121,11 @@ class Store:
         return connection
 
     def _connect(self, uri: str) -> sqlite3.Connection:
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False, cached_statements=64
         )
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        return connection
 
     def _prepare(self) -> None:
         for pragma in (
@@ -130,15 +134,16 @@ class Store:
             "secure_delete = ON",
             "synchronous = FULL",
             "trusted_schema = OFF",
+            "cell_size_check = ON",
         ):
             self._connection.execute(f"PRAGMA {pragma}")
         if self.read_only:
             version = version_of(self._connection)
             if version == 0:
                 raise CorruptFile("it is empty")
-            check_version(version, self._migrations)
+            self._check(version)
             return
-        check_version(version_of(self._connection), self._migrations)
+        self._check(version_of(self._connection))
         self._write_ahead()
         self._begin("BEGIN IMMEDIATE")
         try:
@@ -148,6 +153,11 @@ class Store:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+
+    def _check(self, version: int) -> None:
+        check_version(version, self._migrations)
+        if version:
+            check_tables(self._connection, version, self._migrations)
 
     def _write_ahead(self) -> None:
         """Switch the log on; of many processes that do so at once, SQLite turns some away without waiting."""
@@ -176,13 +186,16 @@ class Store:
             raise
         except sqlite3.Error as error:
             raise _in_words(error, name, done) from error
+        except UnicodeDecodeError as error:  # SQLite tells of damage in the bytes that are damaged
+            raise CorruptFile(f"{name!r} is not a usable ledger: it is damaged. Restore it from a copy.") from error
 
 
 def _in_words(error: sqlite3.Error, name: str, done: str) -> BetarceError:
     if isinstance(error, sqlite3.ProgrammingError):
         return InvalidInput(f"The ledger {name!r} is closed. Open it again with betarce.Ledger({name!r}).")
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
-    if code in _DAMAGED:
+    # Text that is not UTF-8 has no code: it is found when a value is read, not by SQLite.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & _PRIMARY
+    if code in _DAMAGED or (code == sqlite3.SQLITE_TOOBIG and done != "written to"):
         return CorruptFile(f"{name!r} is not a usable ledger: {error}. Restore it from a copy.")
     kept = "Nothing of this was recorded; what was on record still is."
     if code in _BUSY:

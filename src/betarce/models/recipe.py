@@ -260,7 +260,9 @@ def check_labels(y: object, n_rows: int) -> "AnyArray | pd.Series[Any]":
         )
     classes = np.unique(values)
     if len(classes) < 2:
-        raise InvalidInput(f"`y` must hold at least two classes; got only {classes[0]!r}. There is nothing to flip to.")
+        raise InvalidInput(
+            f"`y` must hold at least two classes; got only {classes.tolist()[0]!r}. There is nothing to flip to."
+        )
     return labels
 
 

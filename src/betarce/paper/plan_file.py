@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from betarce.comparison.forms import FORMS
-from betarce.comparison.grids import PAPER_GRIDS, Grid, configurations
+from betarce.comparison.grids import MOST_CONFIGURATIONS, PAPER_GRIDS, Grid, configurations
 from betarce.comparison.tuning import configured
 from betarce.datasets import PAPER_NAMES
 from betarce.errors import CorruptFile, InvalidInput
@@ -27,7 +27,6 @@ from betarce.storage.files import MOST_BYTES_BY_HAND, digest, read_text
 
 _MOST = 1_000_000
 _MOST_FOLDS = 1000
-_MOST_CONFIGURATIONS = 10_000
 _LONGEST_NAME = 100  # files are named after methods
 _SPACES = ("seed", "bootstrap", "architecture")
 _METHOD_KEYS = ("method", "parameters", "grid")
@@ -261,10 +260,8 @@ def _method(name: str, content: Any, place: str) -> Method:
     if both:
         raise InvalidInput(f"{place}: {both[0]!r} is both in `parameters` and in `grid`.")
     n = math.prod(len(values) for values in found.grid.values())
-    if n > _MOST_CONFIGURATIONS:
-        raise InvalidInput(
-            f"{place}, key 'grid': must give at most {_MOST_CONFIGURATIONS:,} configurations; got {n:,}."
-        )
+    if n > MOST_CONFIGURATIONS:
+        raise InvalidInput(f"{place}, key 'grid': must give at most {MOST_CONFIGURATIONS:,} configurations; got {n:,}.")
     for configuration in configurations(found.full_grid):
         try:
             configured(method, configuration)

@@ -17,11 +17,12 @@ import csv
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from betarce.errors import CorruptFile, InvalidInput
 from betarce.paper.plan import Cell, Method, Plan
 from betarce.paper.plan_file import read_plan
 from betarce.paper.records import CELL, Record
+from betarce.storage.files import MOST_BYTES, read_bytes
 
 Entry = tuple[str, str | None, float | None, float | None]
 """Method, base, delta and confidence: what a method is asked once in a cell."""
@@ -134,7 +136,7 @@ def _definition(plan: Plan, method: Method, families: Iterable[str]) -> dict[str
 
 def _bytes(path: str | os.PathLike[str]) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_bytes(path)
     except OSError as error:
         raise InvalidInput(
             f"`reuse` must be a file of records, records.csv.gz; {os.fspath(path)!r}: {error}."
@@ -149,26 +151,33 @@ def _digest(content: bytes) -> str:
 def _lines(content: bytes) -> dict[tuple[str, ...], list[dict[str, str]]]:
     """Give the lines of a file of records by the cell they are of."""
     try:
-        text = gzip.decompress(content).decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        with gzip.GzipFile(fileobj=BytesIO(content)) as file:
+            unpacked = file.read(MOST_BYTES + 1)
+        if len(unpacked) > MOST_BYTES:
+            raise CorruptFile(f"The records to reuse unfold to more than {MOST_BYTES:,} bytes.")
+        reader = csv.DictReader(StringIO(unpacked.decode("utf-8"), newline=""))
+        missing = [name for name in (*CELL, *_READ) if name not in (reader.fieldnames or ())]
+        lines = [] if missing else list(reader)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
         raise CorruptFile(f"The records to reuse cannot be read: {error}.") from error
-    reader = csv.DictReader(StringIO(text, newline=""))
-    missing = [name for name in (*CELL, *_READ) if name not in (reader.fieldnames or ())]
     if missing:
         raise CorruptFile(f"The records to reuse have no column {missing[0]!r}: they are not those of a reproduction.")
     cells: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for line in reader:
+    for line in lines:
         cells.setdefault(tuple(line[name] for name in CELL), []).append(line)
     return cells
 
 
 def _record(line: Mapping[str, str], audit_members: int) -> Record:
     record: Record = {}
-    for name, text in line.items():
-        if name not in CELL:
-            record[name] = _READ.get(name, _real)(text)
-            if name.startswith("robustness") and record[name] is not None:
-                record[name] = round(record[name] * audit_members) / audit_members
+    try:
+        for name, text in line.items():
+            if name not in CELL:
+                record[name] = _READ.get(name, _real)(text)
+                if name.startswith("robustness") and record[name] is not None:
+                    record[name] = round(record[name] * audit_members) / audit_members
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise CorruptFile(f"The records to reuse have a line that cannot be read: {error}.") from error
     return record
 
 

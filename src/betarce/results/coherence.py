@@ -50,6 +50,7 @@ def check_items(items: Sequence[RobustCounterfactual], features: FeatureSpace) -
     _check_dtypes(items, features)
     _check_rules(items, features)
     _check_distances(items, features)
+    _check_same_points(items)
 
 
 def _check_story(item: RobustCounterfactual, i: int) -> None:
@@ -99,6 +100,24 @@ def _check_together(items: Sequence[RobustCounterfactual]) -> None:
     for i, label in wanted:
         first = wanted[0][1]
         _refuse(i, f"it wants {label!r}, another kind of class than {first!r}", type(label) is not type(first))
+
+
+def _check_same_points(items: Sequence[RobustCounterfactual]) -> None:
+    """Refuse two counts of votes at one point: all rows have the same members, who vote alike every time."""
+    together: dict[tuple[str, str], tuple[int, tuple[bool, ...], int]] = {}
+    for i, item in enumerate(items):
+        vote, base = item.certificate, item.points["base"]
+        counts = {fingerprint(point): int(n) for point, n in zip(item.ladder.points, item.ladder.n_agree, strict=True)}
+        if vote is not None:
+            counts[vote.point] = vote.n_agree
+            if item.base_agree is not None and base is not None:
+                n_agree = counts.get(fingerprint(base), item.base_agree)
+                _refuse(i, f"{item.base_agree} and {n_agree} agree with its base", n_agree != item.base_agree)
+        for point, n_agree in counts.items() if _certified(item) else ():
+            votes = item.votes if vote is not None and vote.point == point else ()
+            n_before, before, first = together.setdefault((repr(item.target), point), (n_agree, votes, i))
+            other = n_agree != n_before or bool(votes and before and votes != before)
+            _refuse(i, f"its members vote otherwise than in row {first} about the same point", other)
 
 
 def check_record(items: Sequence[RobustCounterfactual], record: Mapping[str, str | int]) -> None:

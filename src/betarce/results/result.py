@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args, overload
 
 import numpy as np
@@ -46,7 +46,10 @@ class Result(Sequence[RobustCounterfactual]):
         features: FeatureSpace,
         made_with: Mapping[str, str | int] | None = None,
     ) -> None:
-        self._items = list(items)
+        given: list[Any] = list(items) if isinstance(items, Iterable) else [items]
+        if not all(isinstance(item, RobustCounterfactual) for item in given):
+            raise InvalidInput(f"`items` must be a list of RobustCounterfactual, as a result holds; got {items!r}.")
+        self._items: list[RobustCounterfactual] = given
         self._features = features
         self._made_with = dict(made_with or {})
 

@@ -112,7 +112,8 @@ def explain_file(
     FileAnswers
         A row that has no answer, or cannot be read, is a line of the file too, and says why.
     """
-    files, path = RowFiles.at(rows, missing=missing), check_writable(out)
+    needed = [*map(str, rce.features_.form.names), *([] if names is None else [names])]
+    files, path = RowFiles.at(rows, missing=missing, columns=needed), check_writable(out)
     kind = kind_of(path)
     if kind is None:
         raise InvalidInput(f"`out` must end in .csv, .parquet or .jsonl; got {str(out)!r}.")

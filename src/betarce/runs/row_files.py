@@ -1,6 +1,5 @@
 """Read rows part by part from files of any size: CSV, Parquet or JSON lines, or a folder of such files."""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from betarce.errors import InvalidInput, require
+from betarce.errors import InvalidInput
 from betarce.features import FeatureSpace
 from betarce.features.readings import Reading
+from betarce.runs.json_lines import json_parts
+from betarce.runs.parquet_rows import n_rows, parquet_parts
 from betarce.storage.files import check_path
 from betarce.tables.csv_parts import csv_parts
 
@@ -45,14 +46,19 @@ class RowFiles:
         "csv", "parquet" or "jsonl".
     missing : tuple of str
         What else stands for a missing value in text files.
+    columns : tuple of str
+        Those that are needed; what others hold is not read from Parquet and JSON lines. All if there are none.
     """
 
     paths: tuple[Path, ...]
     kind: str
     missing: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str], *, missing: Sequence[str] = ()) -> "RowFiles":
+    def at(
+        cls, path: str | os.PathLike[str], *, missing: Sequence[str] = (), columns: Sequence[str] = ()
+    ) -> "RowFiles":
         """Find the files at a path: that of a file, or of a folder of them.
 
         Raises
@@ -73,7 +79,7 @@ class RowFiles:
                 f"Rows must be in files that all end in .csv, .parquet or .jsonl; {str(path)!r} "
                 f"{_listed(found) if found else 'is an empty folder'}."
             )
-        return cls(tuple(found), str(kinds.pop()), tuple(missing))
+        return cls(tuple(found), str(kinds.pop()), tuple(missing), tuple(columns))
 
     def survey(self) -> "Survey":
         """Read all files once: what they hold, and about how many rows."""
@@ -85,7 +91,7 @@ class RowFiles:
                     hashed.update(block)
                     lines += block.count(b"\n")
         if self.kind == "parquet":
-            lines = sum(map(_parquet_rows, self.paths))
+            lines = sum(map(n_rows, self.paths))
         return Survey(hashed.hexdigest(), lines - (len(self.paths) if self.kind == "csv" else 0))
 
     def parts(self, size: int) -> Iterator[pd.DataFrame]:
@@ -107,7 +113,8 @@ class RowFiles:
     def _tables(self, path: Path) -> Iterator[pd.DataFrame]:
         if self.kind == "csv":
             return csv_parts(path, size=_AT_ONCE, missing=self.missing)
-        return _parquet_parts(path) if self.kind == "parquet" else _json_parts(path)
+        read = parquet_parts if self.kind == "parquet" else json_parts
+        return read(path, size=_AT_ONCE, columns=self.columns)
 
 
 @dataclass(frozen=True)
@@ -134,52 +141,6 @@ def _listed(found: Sequence[Path]) -> str:
 def _counted(tables: Sequence[pd.DataFrame], first: int) -> pd.DataFrame:
     table = tables[0] if len(tables) == 1 else pd.concat(tables)
     return table.set_axis(pd.RangeIndex(first, first + len(table)))
-
-
-def _parquet_rows(path: Path) -> int:
-    arrow = require("pyarrow", extra="parquet", purpose="Reading Parquet files")
-    parquet = require("pyarrow.parquet", extra="parquet", purpose="Reading Parquet files")
-    try:
-        return int(parquet.read_metadata(path).num_rows)
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read as Parquet: {error}") from error
-
-
-def _parquet_parts(path: Path) -> Iterator[pd.DataFrame]:
-    arrow = require("pyarrow", extra="parquet", purpose="Reading Parquet files")
-    parquet = require("pyarrow.parquet", extra="parquet", purpose="Reading Parquet files")
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_AT_ONCE):
-                yield batch.to_pandas(ignore_metadata=True)
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read as Parquet: {error}") from error
-
-
-def _json_parts(path: Path) -> Iterator[pd.DataFrame]:
-    records: list[dict[str, Any]] = []
-    with path.open(encoding="utf-8-sig") as lines:
-        try:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    records.append(_record(line, number, path))
-                if len(records) == _AT_ONCE:
-                    yield pd.DataFrame(records, dtype=object)
-                    records = []
-        except UnicodeDecodeError as error:
-            raise InvalidInput(f"{str(path)!r} is not text in UTF-8: {error}.") from error
-    if records:
-        yield pd.DataFrame(records, dtype=object)
-
-
-def _record(line: str, number: int, path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"Line {number} of {str(path)!r} is not JSON: {error}.") from error
-    if not isinstance(record, dict):
-        raise InvalidInput(f"Line {number} of {str(path)!r} must be an object, one value per column; got {record!r}.")
-    return record
 
 
 def as_trained(table: pd.DataFrame, features: FeatureSpace, *, what: str) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from betarce.errors import CorruptFile, InvalidInput, require
+from betarce.features.stored import same_data
 from betarce.models.network import Network, rounding
 from betarce.storage.documents import parse_json
 from betarce.storage.values import plain, unplain
@@ -28,21 +29,24 @@ def to_safetensors(network: Network) -> bytes:
             ".skops files."
         )
     safetensors = require("safetensors.numpy", extra="models", purpose="A .safetensors file")
-    parameters = {name: plain(value, what=f"`{name}`") for name, value in network.get_params().items()}
-    about = {
-        "parameters": parameters,
+    layers = {f"weights.{i}": layer for i, layer in enumerate(network.weights_)}
+    layers |= {f"biases.{i}": layer for i, layer in enumerate(network.biases_)}
+    layers["validation_losses"] = np.asarray(network.validation_losses_)
+    tensors = {name: np.ascontiguousarray(layer) for name, layer in layers.items()}
+    content: bytes = safetensors.save(tensors, metadata={"betarce": _KIND, "about": json.dumps(_about(network))})
+    return content
+
+
+def _about(network: Network) -> dict[str, Any]:
+    """Give what a network is, besides its layers."""
+    return {
+        "parameters": {name: plain(value, what=f"`{name}`") for name, value in network.get_params().items()},
         "n_layers": len(network.weights_),
         "best_epoch": int(network.best_epoch_),
         "columns": [str(name) for name in getattr(network, "feature_names_in_", [])],
         "classes": [plain(label, what="a class") for label in network.classes_.tolist()],
         "dtype": network.classes_.dtype.str,
     }
-    layers = {f"weights.{i}": layer for i, layer in enumerate(network.weights_)}
-    layers |= {f"biases.{i}": layer for i, layer in enumerate(network.biases_)}
-    layers["validation_losses"] = np.asarray(network.validation_losses_)
-    tensors = {name: np.ascontiguousarray(layer) for name, layer in layers.items()}
-    content: bytes = safetensors.save(tensors, metadata={"betarce": _KIND, "about": json.dumps(about)})
-    return content
 
 
 def from_safetensors(content: bytes) -> Network:
@@ -54,7 +58,11 @@ def from_safetensors(content: bytes) -> Network:
         metadata = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")].decode("utf-8"))["__metadata__"]
         if metadata["betarce"] != _KIND:
             raise CorruptFile(f"it holds {metadata['betarce']!r}, which this version of betarce does not know")
-        return _network(parse_json(metadata["about"]), tensors)
+        about = parse_json(metadata["about"])
+        network = _network(about, tensors)
+        if not same_data(_about(network), about):
+            raise CorruptFile("it says of its network what the network is not")
+        return network
     except (safetensors.SafetensorError, *_FAULTS) as error:
         raise CorruptFile(f"it cannot be read as a network of betarce: {type(error).__name__}: {error}") from error
 
@@ -70,6 +78,12 @@ def _network(about: Any, tensors: Any) -> Network:
     answer = network.predict_proba(np.zeros((1, network.n_features_in_)))
     if answer.shape != (1, len(network.classes_)) or network.classes_.dtype.kind not in "biufUO":
         raise ValueError(f"it answers {answer.shape} for {len(network.classes_)} classes")
+    if not (np.diff(np.unique(network.classes_, return_index=True)[1]) == 1).all() or len(
+        np.unique(network.classes_)
+    ) < len(network.classes_):
+        raise ValueError("its classes are not sorted, or not all different")
+    if about["columns"] and len(about["columns"]) != network.n_features_in_:
+        raise ValueError(f"it names {len(about['columns'])} columns of {network.n_features_in_}")
     if about["columns"]:
         network.feature_names_in_ = np.array(about["columns"], dtype=object)
     return network

@@ -6,8 +6,10 @@ classes. Everything else is for the caller to trust by name; what a file says ab
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Mapping, Sequence
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,12 @@ from betarce.models.stored.trees import check_inside
 from betarce.storage.files import MOST_BYTES
 
 _SCHEMA = "schema.json"
+_HEADER = 2**14  # bytes; the longest header that numpy reads has fewer
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold
-_FAULTS = (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, ImportError)
+_FAULTS: tuple[type[Exception], ...] = (
+    *(KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, ImportError),
+    *(OSError, NotImplementedError, MemoryError, SyntaxError, TokenError, zipfile.BadZipFile),
+)
 _SHARED = ("DictNode", "ListNode", "NdArrayNode", "ObjectNode", "TreeNode")
 _CONSTANTS = (*(f"{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64)), "bool", "str_")
 _HIST = "sklearn.ensemble._hist_gradient_boosting"
@@ -93,7 +99,7 @@ def from_skops(content: bytes, *, trust: Sequence[str] = ()) -> Any:
         check_inside(model)
     except InvalidInput:
         raise
-    except (*_FAULTS, zipfile.BadZipFile) as error:
+    except _FAULTS as error:
         raise CorruptFile(f"it cannot be read as a .skops file: {type(error).__name__}: {error}") from error
     return model
 
@@ -114,14 +120,38 @@ def _advice(unknown: Sequence[str]) -> str:
 
 
 def _check_size(content: bytes) -> None:
-    """Refuse a file that unfolds to more than a file may take, before any of it is unfolded."""
+    """Refuse a file that unfolds to more than a file may take, before any array of it is made."""
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            total = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, *_FAULTS) as error:
+        total = _unfolded(content)
+        if total <= MOST_BYTES:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                # Sparse matrices are archives in the archive.
+                inner = [archive.read(name) for name in archive.namelist() if name.endswith(".npz")]
+                total += sum(map(_unfolded, inner))
+                said = sum(_said(archive.open(name).read(_HEADER)) for name in archive.namelist())
+                total = max(total, said)
+    except _FAULTS as error:
         raise CorruptFile(f"it cannot be read as a .skops file: {error}") from error
     if total > MOST_BYTES:
         raise CorruptFile(f"it unfolds to {total:,} bytes; at most {MOST_BYTES:,} are read")
+
+
+def _unfolded(content: bytes) -> int:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return sum(entry.file_size for entry in archive.infolist())
+
+
+def _said(start: bytes) -> int:
+    """Say how many bytes an array of numpy is said to take; numpy asks for them before it looks for them."""
+    if not start.startswith(b"\x93NUMPY"):
+        return 0
+    head = io.BytesIO(start)
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    version = np.lib.format.read_magic(head)
+    if version not in read:
+        return 0  # numpy refuses all versions but the third, whose arrays have fields
+    shape, _, dtype = read[version](head)
+    return math.prod(shape) * dtype.itemsize
 
 
 def _canonical(content: bytes) -> bytes:

@@ -15,6 +15,7 @@ from betarce.errors import CorruptFile, InvalidInput, UnusableModel
 from betarce.models.files.imported import imported_model, is_import_path
 from betarce.models.files.native_files import from_lightgbm, from_xgboost, native_library
 from betarce.models.files.network_file import from_safetensors, to_safetensors
+from betarce.models.files.read_apart import check_readable
 from betarce.models.files.skops_file import from_skops, to_skops
 from betarce.models.files.stored_form import restore_model, store_model
 from betarce.models.tabular import MODELS, tabular_model
@@ -167,6 +168,7 @@ def _from_file(text: str, classes: Sequence[Any] | None, trust: Sequence[str]) -
     library = native_library(content)
     if library is None:
         raise InvalidInput(f"The file has no format of a model that is known here. A model is {_ACCEPTED}.")
+    check_readable(content, library)
     read = from_lightgbm if library == "lightgbm" else from_xgboost
     return LoadedModel(read(content, classes=classes), text, fitted=True, recipe=False)
 
@@ -198,6 +200,8 @@ def _is_fitted(model: Any) -> bool:
         check_is_fitted(model)
     except (NotFittedError, TypeError):
         return False
+    except AttributeError as error:
+        raise UnusableModel(f"This {type(model).__name__} lacks a part: {error}. Store it again.") from error
     return True
 
 
