@@ -26,11 +26,11 @@ _FARTHER: Mapping[str, Mapping[Kind, int]] = {
     "auto": {"linear": 40, "network": 15, "trees": 15, "other": 15},
     "many": {"linear": 50, "network": 35, "trees": 35, "other": 35},
 }
-RESERVE: Mapping[Kind, float] = {"linear": 0.5, "network": 0.0, "trees": 0.0, "other": 0.0}
+RESERVE: Mapping[Kind, float] = {"linear": 0.5, "network": 0.5, "trees": 0.0, "other": 0.0}
 """The share of the allowed error that certificates leave unused.
 
-All rows of a fit share their certifying members. Linear members disagree about all rows in the same direction, so in an
-unlucky fit the promises to many rows fail together; those of other families fail apart.
+All rows of a fit share their certifying members. Linear members disagree about all rows in the same direction, and so do
+networks about many, so in an unlucky fit the promises to many rows fail together; those of trees fail apart.
 """
 _LEAST_DISSENT = 5  # where delta is so high that about 100 members would allow less
 _MOST = 1000  # certifying members that are trained without being asked for by number
