@@ -56,7 +56,8 @@ def certified(name, original, target, features, *, far=None, base=None, seed=0, 
     place = ladder.place(GUARANTEE.quorum(N_MODELS))
     robust, n_agree = rungs[place], VOTES[place]
     vote = GUARANTEE.certify(n_agree, N_MODELS, target=target, space="Bootstrap()", point=fingerprint(robust))
-    base = rungs[-1] if base is None else base
+    # The same members vote alike about the same point.
+    base, base_agree = (rungs[-1], VOTES[-1]) if base is None else (base, int(rng.integers(30, 90)))
     given = {
         "name": name,
         "target": target,
@@ -71,7 +72,7 @@ def certified(name, original, target, features, *, far=None, base=None, seed=0, 
         "features": features,
         "points": {"original": original, "base": base, "robust": robust},
         "runtime_s": 0.01,
-        "base_agree": int(rng.integers(30, 90)),
+        "base_agree": base_agree,
         "ladder": ladder,
     }
     return RobustCounterfactual(**{**given, **fields})
