@@ -171,6 +171,18 @@ def test_anchors_are_the_safest_rungs_of_all():
     np.testing.assert_array_equal(points[-10:], without.points[0, without.exists[0]][-10:])
 
 
+@pytest.mark.parametrize("sloped", [True, False])
+def test_depth_was_asked_about_no_points_where_no_row_was_left_to_move(sloped):
+    class Picky(Plane):
+        def __call__(self, points, rows):
+            assert len(points), "models of users take no empty tables"
+            return super().__call__(points, rows)
+
+    for centers in (CENTERS, CENTERS[:1], np.vstack([CENTERS, [[0.9, 9.0, 1.0, 0.5]]])):
+        for depth in (Picky([5, 0.6, -0.4, 50], 30.0, sloped=sloped), Picky([5, 0.6, -0.4, 0], 3.0, sloped=sloped)):
+            climb(FrontierSearch(), centers, depth, MIXED, anchors=np.repeat(centers[:, None], 2, axis=1))
+
+
 def test_inputs_are_left_alone():
     before = CENTERS.copy()
     climb(FrontierSearch(), CENTERS, Plane([5, 0.6, -0.4, 50], 3.0, sloped=False), MIXED)

@@ -68,8 +68,13 @@ def test_parameters_of_a_third_search_are_honoured_after_fit():
 
 @pytest.mark.slow
 def test_a_search_without_climb_leaves_the_base_for_contrast_to_the_default_one():
-    points = [fitted(search).explain(X[250:253]).points("base") for search in (StraightLine(), "frontier")]
-    np.testing.assert_array_equal(*points)
+    straight, usual = (
+        fitted(search).explain(X[250:253]).points("base").to_numpy(float) for search in (StraightLine(), "frontier")
+    )
+    # A rung of the frontier may be closer still, and is shown then.
+    far, close = (np.abs(points - X[250:253]).sum(axis=1) for points in (straight, usual))
+    assert (close <= far).all()
+    np.testing.assert_allclose(straight, usual, atol=0.01)
 
 
 @pytest.mark.slow

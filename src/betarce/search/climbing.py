@@ -146,8 +146,8 @@ class Climb:
         if not can.all():
             rows, moves, settings = rows[can], moves[can], settings[can]
             slopes = None if slopes is None else slopes[can]
-            if not rows.size:
-                return rows, None
+        if not rows.size:
+            return rows, None
         tried = [ground.evaluate(rows, self.points, self.points[rows, None] + moves)]
         if n_settings:
             ends = np.repeat(self.points[rows, None], n_settings, axis=1)
