@@ -29,7 +29,7 @@ _FARTHER: Mapping[str, Mapping[Kind, int]] = {
 RESERVE: Mapping[Kind, float] = {"linear": 0.5, "network": 0.5, "trees": 0.0, "other": 0.0}
 """The share of the allowed error that certificates leave unused.
 
-All rows of a fit share their certifying members. Linear members disagree about all rows in the same direction, and so do
+All rows of a fit share their certifying members. Linear members disagree about all rows in the same direction, and
 networks about many, so in an unlucky fit the promises to many rows fail together; those of trees fail apart.
 """
 _LEAST_DISSENT = 5  # where delta is so high that about 100 members would allow less
