@@ -119,7 +119,7 @@ def test_a_damaged_file_at_which_its_library_crashes_is_said(library, tmp_path, 
     crashing.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(crashing))
     with pytest.raises(CorruptFile, match="its own library crashes at it"):
-        check_readable(content, library)
+        load_model(path)
 
 
 def test_a_library_that_does_not_come_back_is_not_waited_for():
